@@ -45,8 +45,8 @@ def pixels(data: bytes, where: str) -> tuple[Any, Iterator[bytes]]:
     return [image.height, image.width, orientation], (strip.tobytes() for _, strip in _strips(image))
 
 
-def thumbnail(data: bytes, where: str, side: int) -> tuple[Any, tuple[bytes]]:
-    """A JPEG of the picture, no side longer than `side`."""
+def thumbnail(data: bytes, where: str, side: int, form: str = "JPEG") -> tuple[Any, tuple[bytes]]:
+    """A JPEG, or a WebP, of the picture, no side longer than `side`."""
     from PIL import Image as Pillow
 
     image, orientation = _loaded(data, where, at_least=2 * side)
@@ -54,8 +54,15 @@ def thumbnail(data: bytes, where: str, side: int) -> tuple[Any, tuple[bytes]]:
     small = _drawn(image, orientation, max(1, min(image.size) // (2 * side)))
     small.thumbnail((side, side), Pillow.Resampling.LANCZOS)
     out = io.BytesIO()
-    small.save(out, "JPEG", quality=85, optimize=True)
+    small.save(out, form, **_SAVED[form])
     return None, (out.getvalue(),)
+
+
+_SAVED: dict[str, dict[str, Any]] = {
+    "JPEG": {"quality": 85, "optimize": True},
+    # The default method, 4, takes twice as long for a hundredth of the bytes.
+    "WEBP": {"quality": 80, "method": 2},
+}
 
 
 def picture(data: bytes, where: str) -> tuple[Image.Image, bytes]:

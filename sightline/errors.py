@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from itertools import accumulate
+
+MOST_LISTED = 240
+"""Letters of a list of names in a remedy."""
 
 
 class SightlineError(Exception):
@@ -68,5 +72,8 @@ def near(name: str, known: Iterable[str]) -> str:
         return "Did you mean " + " or ".join(close) + "?"
     if not names:
         return ""
-    shown = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
-    return f"There are: {shown}."
+    # Names may be as long as a measure with all its parameters: a few lines of them are read, not more.
+    ends = accumulate(len(each) + 2 for each in names)
+    shown = max(1, sum(end <= MOST_LISTED for end in ends))
+    more = f" and {len(names) - shown} more" if shown < len(names) else ""
+    return f"There are: {', '.join(names[:shown])}{more}."

@@ -12,6 +12,8 @@ from typing import Literal
 Direction = Literal["higher", "lower", "none"]
 DIRECTIONS: tuple[Direction, ...] = ("higher", "lower", "none")
 
+FEW = 10
+"""Of fewer observations no interval is drawn or written as if it were sure."""
 ARROWS: dict[Direction, str] = {"higher": "↑", "lower": "↓", "none": ""}
 DIRECTION_WORDS: dict[Direction, str] = {"higher": "higher is better", "lower": "lower is better", "none": ""}
 MINUS = "−"
@@ -50,6 +52,11 @@ class Estimate:
             raise ValueError("an interval needs both its ends")
         if self.low is not None and self.high is not None and self.low > self.high:
             raise ValueError(f"interval [{self.low}, {self.high}] is upside down")
+
+    @property
+    def rough(self) -> bool:
+        """Whether the interval rests on fewer than FEW observations."""
+        return self.low is not None and 0 < self.n < FEW
 
     def __str__(self) -> str:
         if self.value is None:

@@ -17,13 +17,18 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
+from sightline.arrays import content_hash
+from sightline.checkpoints import Pin, stand_in
+from sightline.checkpoints import content_hash as hash_of
+from sightline.device import precision
 from sightline.errors import ExtensionError, MissingPackage, UsageError, near
 from sightline.estimate import DIRECTIONS, Direction
 from sightline.pictures import Picture
 from sightline.records import NoValue, Value
-from sightline.weights import Weights, find
+from sightline.weights import Weights, find, here, origin_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -47,6 +52,16 @@ class ImageEncoder(Protocol):
 
 class JointEncoder(TextEncoder, ImageEncoder, Protocol):
     """Puts texts and images into one space."""
+
+
+class Detector(Protocol):
+    """Says what is in images."""
+
+    def detect(self, images: Sequence[Picture]) -> Sequence[Mapping[str, Any]]:
+        """One scene per image: {"objects": [{"kind", "box", "confidence"}], "text": [{"text", "box", ...}]}.
+
+        A box is [left, top, right, bottom] as fractions of width and height.
+        """
 
 
 @dataclass(frozen=True)
@@ -75,6 +90,23 @@ class Parameter:
         return isinstance(self.default, Needs)
 
 
+TORCH = "torch"
+"""The extra whose extensions run networks on the device that is set, in the precision that is set."""
+
+
+@dataclass(frozen=True)
+class Card:
+    """What a reader of a learned score must know: what it learned from, its biases, how far it was tested.
+
+    `trust` says how well it was found to follow people here; `tested` how its code was tested.
+    """
+
+    trained_on: str
+    biases: str
+    tested: str
+    trust: str = "not measured here: its weights were not available"
+
+
 @dataclass(frozen=True)
 class Spec:
     """The declaration of an extension, as data."""
@@ -95,6 +127,11 @@ class Spec:
     details: Mapping[str, Any] = field(default_factory=dict)
     origin: str = "sightline"
     aliases: Mapping[str, str] = field(default_factory=dict)
+    checkpoint: Pin | None = None
+    """Where the weights of its default model come from, where the library loads them."""
+    card: Card | None = None
+    content_of: tuple[str, ...] = ()
+    """Parameters that name a file: its content, not its name, makes a result what it is."""
 
     def parameter(self, name: str) -> Parameter:
         """The parameter of this name, or an error that suggests similar names."""
@@ -171,12 +208,15 @@ class Configured:
 
     @property
     def short(self) -> str:
-        """The printed form without defaults."""
+        """The printed form without defaults; of imported scores the name that their measure has elsewhere."""
+        if self.spec.details.get("computed") is False and self.arguments.get("name"):
+            return f"{self.arguments['name']}{IMPORTED}"
         kept = []
+        filled = filled_by(self.spec, self.arguments)
         for name, value in self.arguments.items():
             default = self.spec.parameter(name).default
             if isinstance(value, Configured):
-                if value.short != default.spec:
+                if value.short != default.spec and filled.get(name) not in (str(value), value.short):
                     kept.append(f"{name}={value.short}")
             elif value != default:
                 kept.append(f"{name}={_printed(value)}")
@@ -184,18 +224,28 @@ class Configured:
 
     @property
     def identity(self) -> str:
-        """sha256 of everything that determines a result: kind, name, version, weights and parameters."""
+        """sha256 of everything that determines a result: kind, name, version, weights, parameters."""
         spec = self.spec
-        content = {
+        content: dict[str, Any] = {
             "kind": spec.kind,
             "name": spec.name,
             "version": spec.version,
             "weights": spec.weights.sha256 if spec.weights else None,
             "arguments": {
-                name: {"identity": value.identity} if isinstance(value, Configured) else _jsonable(value)
+                name: {"content": content_hash(value) or value}
+                if name in spec.content_of
+                else {"identity": value.identity}
+                if isinstance(value, Configured)
+                else _jsonable(value)
                 for name, value in sorted(self.arguments.items())
             },
         }
+        if spec.checkpoint is not None and self.arguments.get("model") == spec.checkpoint.model:
+            other = stand_in(spec.name, spec.checkpoint)
+            if other is not None:
+                content["folder"] = hash_of(other)
+        if spec.extra == TORCH and precision() != "float32":
+            content["precision"] = precision()
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
     def nested(self) -> Iterator[Configured]:
@@ -204,6 +254,32 @@ class Configured:
         for value in self.arguments.values():
             if isinstance(value, Configured):
                 yield from value.nested()
+
+    def absent_weights(self) -> str:
+        """Where weights that it needs would come from, if they are not on this machine; loads nothing."""
+        spec, model = self.spec, str(self.arguments.get("model", ""))
+        pin = spec.checkpoint
+        defaults = {each.name: each.default for each in spec.parameters}
+        if pin is not None and model != defaults.get("model", ""):
+            pin = None if Path(model).exists() else Pin(model, str(self.arguments.get("revision", "")))
+        if pin is not None and not pin.here(spec.name):
+            return pin.origin
+        if spec.weights is not None and not here(spec.name, spec.weights):
+            return ", ".join([origin_of(spec.weights), *([spec.licence] if not spec.weights.page else [])])
+        return ""
+
+    @property
+    def state(self) -> str:
+        """What is missing to use it: "ready", a command that installs it, or where its weights come from."""
+        for inner in self.nested():
+            if inner.spec.missing():
+                return inner.spec.how_to_install()
+        for inner in self.nested():
+            absent = inner.absent_weights()
+            if absent:
+                whose = "" if inner is self else f" of {inner.name}"
+                return f"weights{whose} absent ({absent})"
+        return "ready"
 
     def require(self) -> None:
         """Raise with the install command if anything this needs is absent."""
@@ -241,7 +317,7 @@ class Configured:
         Configured(self.extension, {}).require()
         for name in replacing:
             first = name.partition(".")[0]
-            if not self.spec.parameter(first).nested:
+            if not self.spec.parameter(first).nested and name != self.spec.details.get("endpoint"):
                 raise UsageError(f"{self.name}: {first} is no extension that could be replaced")
         arguments = {}
         for name, value in self.arguments.items():
@@ -260,13 +336,25 @@ class Configured:
         target = self.extension.target
         if inspect.isclass(target):
             return target(**arguments)
-        if self.spec.kind == "encoder":
+        if self.spec.kind in LOADED:
             file = [find(self.spec.name, self.spec.weights)] if self.spec.weights else []
             return target(*file, **arguments)
         return partial(target, **arguments)
 
 
 _loaded: dict[str, Any] = {}
+LOADED = ("encoder", "detector")
+"""Kinds whose function gives an object that is loaded once; it receives the file of its weights, if any."""
+
+
+IMPORTED = " (imported)"
+"""What the name of a measure is followed by whose scores were computed elsewhere."""
+
+
+def filled_by(spec: Spec, given: Mapping[str, Any]) -> Mapping[str, str]:
+    """What an extension derives from some arguments for others, such as the encoders of a fitted file."""
+    derive = spec.details.get("filled_by")
+    return derive(given) if derive is not None else {}
 
 
 def _printed(value: Any) -> str:
@@ -356,7 +444,7 @@ def _need_methods(kind: str, name: str, target: Callable[..., Any]) -> None:
 
 _COMMON = (
     *("direction", "range", "source", "licence", "version", "extra", "packages", "weights", "parallel"),
-    *("aliases", "parameters"),
+    *("aliases", "parameters", "content_of", "checkpoint", "card"),
 )
 
 
@@ -374,12 +462,18 @@ def _decorator(kind: str, **allowed: Any) -> Callable[..., Callable[[Callable[..
                 remedy=near(sorted(unknown)[0], [*_COMMON, *allowed]),
             )
 
+        if details.get("rests_on") in ("run", "runs") and details.get("nan") == allowed.get("nan"):
+            details["nan"] = "the ranking is empty, or its scores do not tell"
+
         def decorate(target: Callable[..., Any]) -> Extension:
             return Extension(_spec(kind, target, dict(declared), details), target)
 
         return decorate
 
     return declare
+
+
+_DESCRIBED = {"described_by": None, "computed": True}
 
 
 class _Measure:
@@ -390,13 +484,19 @@ class _Measure:
     "relevance" (of its images), its "run" (images and scores; no judgements), the "runs" of all engines for
     its prompt, or "everything" (all runs and all relevance). `beyond=True` says that it also uses the
     captions or the images that were searched; with ("against", "collection") only where the argument
-    `against` is "collection".
+    `against` is "collection". `reference=False` says that a measure of a system needs no reference
+    collection; otherwise its parameter `collection` names it. `described_by` is a function that gives
+    direction and range from the parameters, where they depend on them. `computed=False` says that its values
+    are imported, and that nothing computes them here. `endpoint` names the parameter that is the endpoint
+    which a measure of answers calls: it is given one answer at a time, many at once.
     """
 
-    of_prompt = staticmethod(_decorator("of_prompt", scale="value", feature=True))
-    of_image = staticmethod(_decorator("of_image", scale="value"))
-    of_answer = staticmethod(_decorator("of_answer", scale="value"))
-    of_set = staticmethod(_decorator("of_set", scale="value"))
+    of_prompt = staticmethod(_decorator("of_prompt", scale="value", feature=True, **_DESCRIBED))
+    of_image = staticmethod(_decorator("of_image", scale="value", **_DESCRIBED))
+    of_answer = staticmethod(
+        _decorator("of_answer", scale="value", filled_by=None, endpoint="", **_DESCRIBED)
+    )
+    of_set = staticmethod(_decorator("of_set", scale="value", **_DESCRIBED))
     of_ranking = staticmethod(
         _decorator(
             "of_ranking",
@@ -406,27 +506,31 @@ class _Measure:
             beyond=False,
         )
     )
+    of_system = staticmethod(_decorator("of_system", scale="value", reference=True, **_DESCRIBED))
 
 
 measure = _Measure()
 distance = _decorator("distance")
-encoder = _decorator("encoder", encodes=("text",), dimensions=None)
+encoder = _decorator("encoder", encodes=("text",), dimensions=None, filled_by=None)
+detector = _decorator("detector", sees=("objects",), vocabulary=(), phrases="", sure=0.5, of_study=False)
 predictor = _decorator("predictor", sees="prompt")
-importer = _decorator("importer", claims=(), files={}, before={})
+importer = _decorator("importer", claims=(), files={}, before={}, suite=None, closed=False)
 exporter = _decorator("exporter", suffix="")
 consensus = _decorator("consensus", scales=("nominal", "ordinal", "interval"))
 screening = _decorator("screening", needs_controls=False)
 annotation_mode = _decorator("annotation_mode")
 task = _decorator("task", skill="")
-generator = _decorator("generator")
+generator = _decorator("generator", endpoint="")
 retriever = _decorator("retriever")
 check = _decorator("check", severity="warning", measures=())
+verdict = _decorator("verdict", decides="", skills=(), looks_at_picture=False)
 
-MEASURE_KINDS = ("of_prompt", "of_image", "of_answer", "of_set", "of_ranking")
+MEASURE_KINDS = ("of_prompt", "of_image", "of_answer", "of_set", "of_ranking", "of_system")
 KINDS = (
     *MEASURE_KINDS,
     "distance",
     "encoder",
+    "detector",
     "predictor",
     "importer",
     "exporter",
@@ -437,7 +541,16 @@ KINDS = (
     "generator",
     "retriever",
     "check",
+    "verdict",
 )
+
+
+def described(extension: Extension, arguments: Mapping[str, Any]) -> Extension:
+    """The extension with direction and range as its parameters say, where it declares that they do."""
+    describe = extension.spec.details.get("described_by")
+    if describe is None:
+        return extension
+    return Extension(replace(extension.spec, **describe(arguments)), extension.target)
 
 
 def from_origin(extension: Extension, origin: str) -> Extension:
@@ -449,7 +562,9 @@ __all__ = [
     "DIRECTIONS",
     "KINDS",
     "MEASURE_KINDS",
+    "Card",
     "Configured",
+    "Detector",
     "Extension",
     "ImageEncoder",
     "JointEncoder",
@@ -457,6 +572,7 @@ __all__ = [
     "NoValue",
     "Parameter",
     "Picture",
+    "Pin",
     "Spec",
     "TextEncoder",
     "Value",
@@ -465,6 +581,7 @@ __all__ = [
     "annotation_mode",
     "check",
     "consensus",
+    "detector",
     "distance",
     "encoder",
     "exporter",
@@ -478,4 +595,5 @@ __all__ = [
     "retriever",
     "screening",
     "task",
+    "verdict",
 ]

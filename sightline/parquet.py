@@ -8,12 +8,13 @@ is counted.
 from __future__ import annotations
 
 import io
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sightline.bounded import MEGABYTE, READERS
+from sightline.bounded import MEGABYTE, READERS, Crew
 from sightline.errors import DataError
 from sightline.regular import LONGEST_TEXT, open_regular
 
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 SLICE = 50_000
 SLICE_BYTES = 32 * MEGABYTE
 """Of cells in one slice; where rows are longer there are fewer."""
+PICTURED = Crew(4_000 * MEGABYTE, most=1)
+PICTURED_BYTES = 96 * MEGABYTE
+"""For files with pictures: to read a few rows a whole group of them is decoded, which may have a thousand."""
 FREE_ROWS = 50_000
 ROWS_A_BYTE = 8
 FREE_BYTES = 100 * MEGABYTE
@@ -31,16 +35,20 @@ BYTES_A_BYTE = 200
 
 
 class Schema(NamedTuple):
-    """The columns of a file, each with the names of its fields where it has any, and the number of rows."""
+    """The columns of a file, each with the names of its fields where it has any, and the number of rows.
+
+    `pictures` are the columns that hold files: bytes, or as Hugging Face has it, bytes and path.
+    """
 
     columns: Sequence[tuple[str, Sequence[str]]]
     rows: int
+    pictures: Sequence[str] = ()
 
 
 def parquet_schema(path: Path, where: str) -> Schema:
     """What a Parquet file says it holds; a DataError where it is too much for its size."""
     size = _size(path, where)
-    facts, _ = READERS.run(_schema, b"", str(path), where, seconds=_seconds(size), where=where)
+    facts, _ = READERS.run(_schema, b"", os.path.abspath(path), where, seconds=_seconds(size), where=where)
     most = FREE_ROWS + ROWS_A_BYTE * size
     if facts["rows"] > most:
         raise DataError(
@@ -48,7 +56,7 @@ def parquet_schema(path: Path, where: str) -> Schema:
             where=where,
             remedy="If that is right, split it, or give it as JSON lines or CSV.",
         )
-    return Schema([(name, fields) for name, fields in facts["columns"]], facts["rows"])
+    return Schema([(name, fields) for name, fields in facts["columns"]], facts["rows"], facts["pictures"])
 
 
 def parquet_frames(
@@ -57,13 +65,19 @@ def parquet_frames(
     """The rows of a Parquet file, some at a time."""
     import polars
 
-    rows = parquet_schema(path, where).rows
-    size = _size(path, where)
+    schema = parquet_schema(path, where)
+    rows, size = schema.rows, _size(path, where)
+    crew, most_rows, most_bytes = READERS, SLICE, SLICE_BYTES
+    if schema.pictures:
+        # Pictures are packed already: the file is about as long as its cells.
+        crew, most_bytes = PICTURED, PICTURED_BYTES
+        most_rows = max(1, min(SLICE, most_bytes * rows // max(1, size)))
     most = FREE_BYTES + BYTES_A_BYTE * size
     start = 0
     while start < rows:
-        asked = (str(path), where, start, None if columns is None else tuple(columns))
-        cells, stored = READERS.run(_slice, b"", *asked, seconds=_seconds(size), where=where)
+        chosen = None if columns is None else tuple(columns)
+        asked = (os.path.abspath(path), where, start, chosen, most_rows, most_bytes)
+        cells, stored = crew.run(_slice, b"", *asked, seconds=_seconds(size), where=where)
         most -= cells
         if most < 0:
             raise DataError(
@@ -97,11 +111,22 @@ def _schema(_: bytes, path: str, where: str) -> tuple[Any, tuple[bytes, ...]]:
         schema = lazy.collect_schema()
         rows = lazy.select(polars.len()).collect().item()
     fields = {name: [each.name for each in getattr(kind, "fields", ())] for name, kind in schema.items()}
-    return {"columns": list(fields.items()), "rows": rows}, ()
+    pictures = [
+        name
+        for name, kind in schema.items()
+        if kind == polars.Binary or {"bytes", "path"} <= set(fields[name])
+    ]
+    return {"columns": list(fields.items()), "rows": rows, "pictures": pictures}, ()
 
 
 def _slice(
-    _: bytes, path: str, where: str, start: int, columns: Sequence[str] | None
+    _: bytes,
+    path: str,
+    where: str,
+    start: int,
+    columns: Sequence[str] | None,
+    most_rows: int,
+    most_bytes: int,
 ) -> tuple[int, tuple[bytes, ...]]:
     """The bytes that cells have, and rows as polars writes them."""
     import polars
@@ -109,7 +134,7 @@ def _slice(
     with _errors(where):
         lazy = polars.scan_parquet(path, glob=False)
         lazy = lazy if columns is None else lazy.select(list(columns))
-        frame = lazy.slice(start, SLICE).collect()
+        frame = lazy.slice(start, most_rows).collect()
         texts = frame.select(
             polars.col(polars.String).str.len_bytes(),
             polars.col(polars.Categorical, polars.Enum).cat.len_bytes(),
@@ -123,8 +148,8 @@ def _slice(
                     remedy="Shorten it, or leave the row out.",
                 )
         cells = _bytes(frame, texts)
-        if cells > SLICE_BYTES and frame.height > 1:
-            frame = frame.head(max(1, frame.height * SLICE_BYTES // cells))
+        if cells > most_bytes and frame.height > 1:
+            frame = frame.head(max(1, frame.height * most_bytes // cells))
             cells = _bytes(frame, texts.head(frame.height))
         out = io.BytesIO()
         # The older form writes the texts of these rows; the newer, all that they were cut from.

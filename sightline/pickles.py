@@ -7,6 +7,7 @@ or is refused, so the result can only hold containers, numbers, texts and numeri
 from __future__ import annotations
 
 import io
+import os
 import pickle
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
@@ -127,7 +128,7 @@ def read_pickle_file(path: Path, where: str) -> Any:
     """The content of a pickle that somebody else made, read where memory and time are limited."""
     with open_regular(path, where, MOST_BYTES) as stream:
         seconds = 4.0 + stream.seek(0, io.SEEK_END) / (2 * MEGABYTE)
-    _, plain = READERS.run(_again, b"", str(path), where, seconds=seconds, where=where)
+    _, plain = READERS.run(_again, b"", os.path.abspath(path), where, seconds=seconds, where=where)
     return read_pickle(io.BytesIO(plain), where)
 
 

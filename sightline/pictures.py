@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sightline import decoding
 from sightline.bounded import MEGABYTE, Crew
@@ -29,7 +30,7 @@ class DamagedImage(DataError):
 class Picture:
     """An image file with its content hash, and its pixels decoded once."""
 
-    __slots__ = ("_data", "_path", "_rgb", "_sha256", "name")
+    __slots__ = ("_data", "_path", "_rgb", "_sha256", "made_up", "name")
 
     def __init__(
         self, data: bytes | None = None, *, path: str | Path | None = None, sha256: str = "", name: str = ""
@@ -40,6 +41,8 @@ class Picture:
         self._path = path
         self._sha256 = sha256
         self._rgb: np.ndarray | None = None
+        self.made_up = False
+        """Whether it was computed from another, such as a crop: nothing about it is worth keeping."""
         self.name = name or (str(path) if path is not None else "")
 
     @property
@@ -70,6 +73,50 @@ class Picture:
         return self._rgb
 
 
+class GeneratedImage(NamedTuple):
+    """The bytes of an image with settings of its own, such as the prompt as a model rewrote it.
+
+    `seeded` is false where the generator was not given the seed: none is then stored with the image.
+    """
+
+    data: bytes
+    settings: Mapping[str, Any] = {}
+    seeded: bool = True
+
+
+class Crop(Picture):
+    """A part of a picture, given by its box as fractions; it shares the pixels of the whole."""
+
+    __slots__ = ("box",)
+
+    def __init__(self, whole: Picture, box: tuple[float, float, float, float]) -> None:
+        pixels = cropped(whole.rgb, box)
+        key = hashlib.sha256(f"{whole.sha256} {box}".encode()).hexdigest()
+        super().__init__(b"", sha256=key, name=f"{whole.name}, {box}")
+        self._rgb = pixels
+        self.made_up = True
+        self.box = box
+
+    @property
+    def data(self) -> bytes:
+        """The crop as a PNG file."""
+        import io
+
+        from PIL import Image
+
+        file = io.BytesIO()
+        Image.fromarray(self.rgb).save(file, "PNG")
+        return file.getvalue()
+
+
+def cropped(rgb: np.ndarray, box: tuple[float, float, float, float]) -> np.ndarray:
+    """The pixels within a box of fractions [left, top, right, bottom]; at least one in either direction."""
+    height, width = rgb.shape[:2]
+    left, top = min(int(box[0] * width), width - 1), min(int(box[1] * height), height - 1)
+    right, bottom = max(round(box[2] * width), left + 1), max(round(box[3] * height), top + 1)
+    return rgb[top:bottom, left:right]
+
+
 def refuse_damaged(data: bytes, sha256: str, where: str) -> None:
     """Raise unless these bytes have the hash they are known by."""
     if hashlib.sha256(data).hexdigest() != sha256:
@@ -95,9 +142,9 @@ def decode(data: bytes, where: str = "") -> np.ndarray:
     return _turned(np.frombuffer(stored, np.uint8).reshape(height, width, 3), orientation)
 
 
-def shrunk(data: bytes, side: int, where: str = "") -> bytes:
-    """A small JPEG of an image file, no side longer than `side`."""
-    return DECODERS.run(decoding.thumbnail, data, where, side, seconds=SECONDS, where=where)[1]
+def shrunk(data: bytes, side: int, where: str = "", form: str = "JPEG") -> bytes:
+    """A small JPEG, or WebP, of an image file, no side longer than `side`."""
+    return DECODERS.run(decoding.thumbnail, data, where, side, form, seconds=SECONDS, where=where)[1]
 
 
 def _turned(pixels: np.ndarray, orientation: int) -> np.ndarray:

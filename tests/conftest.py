@@ -1,9 +1,9 @@
 """What tests share: published data, a real PostgreSQL, a browser, and an honest account of what was skipped.
 
-SIGHTLINE_REQUIRE=all (set by .ci/run) turns every skip into a failure, unless its reason begins with
-"not needed here: ". A test that uses a browser is run once more if it fails, and the end of the run names it.
-Tests marked `slow` have a quicker sibling and run in `make test-all`, where SIGHTLINE_TESTS=long also lets
-property tests draw more examples.
+SIGHTLINE_REQUIRE=all (set by .ci/run) turns every skip into a failure, unless its reason begins with "not
+needed here: ". A test that uses a browser is run up to twice more if it fails, and the end of the run names
+it. Tests marked `slow` have a quicker sibling and run in `make test-all`, where SIGHTLINE_TESTS=long also
+lets property tests draw more examples.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from sightline.study.writing.loading import Loaded, load
 
 HERE = Path(__file__).resolve().parent
 MAY_SKIP = "not needed here: "
+MAX_SECONDS = 900
 REQUIRE_ALL = os.environ.get("SIGHTLINE_REQUIRE", "") == "all"
 
 # A run started in the background ignores Ctrl-C, and so would the programs that its tests start and stop.
@@ -52,7 +53,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "chromium" in getattr(item, "fixturenames", ()):
             # What was skipped because there is no browser has none the second time either.
-            item.add_marker(pytest.mark.flaky(reruns=1, rerun_except=[pytest.skip.Exception]))
+            item.add_marker(pytest.mark.flaky(reruns=2, reruns_delay=1, rerun_except=[pytest.skip.Exception]))
 
 
 def _reason(report: pytest.TestReport | pytest.CollectReport) -> str:
@@ -71,6 +72,22 @@ def _fail_if_required(report: Any) -> None:
         report.outcome = "failed"
         # Of files with the same words only one would be told, hence the name.
         report.longrepr = f"{report.nodeid}: SIGHTLINE_REQUIRE=all, but this was skipped: {reason}"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """Fails a test that never ends, instead of the whole run."""
+
+    def stop(*_: object) -> None:
+        pytest.fail(f"{item.nodeid} still ran after {MAX_SECONDS} s")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(MAX_SECONDS)
+    try:
+        return (yield)
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
 
 
 # Before the plugin that runs tests again reads the report.
@@ -414,3 +431,20 @@ def png() -> Callable[..., bytes]:
         return out.getvalue()
 
     return png
+
+
+@pytest.fixture(scope="session")
+def small_checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """The folder of a small random checkpoint by name, made once when it is first asked for."""
+    from checkpoints import MADE, need_torch
+
+    folders: dict[str, Path] = {}
+
+    def small_checkpoint(name: str) -> Path:
+        need_torch()
+        if name not in folders:
+            folders[name] = tmp_path_factory.mktemp(name)
+            MADE[name](folders[name])
+        return folders[name]
+
+    return small_checkpoint

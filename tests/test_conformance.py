@@ -29,7 +29,11 @@ from sightline.testing.conformance import BEHAVIOUR, plain, same
 OURS = ("sightline", "sightline-example")
 GOLDEN = Path(__file__).with_name("golden.json")
 # A bridge is fitted to one's own images, so that it has no example; its own tests fit one.
-WITHOUT_EXAMPLE = {"bridge"}
+# Judges and generators by endpoint need a server, diffusers a checkpoint: their own tests bring them.
+WITHOUT_EXAMPLE = {
+    *("bridge", "bridge_similarity"),
+    *("judge", "judge_yes_no", "viescore", "openai_images", "diffusers"),
+}
 # Checks need a study: tests/data has them all.
 ELSEWHERE = {"check"}
 

@@ -43,6 +43,8 @@ def test_near_names_are_suggested() -> None:
     assert near("brightnes", known).startswith("Did you mean brightness")
     assert near("zzz", known) == "There are: brightness, colourfulness, contrast, sharpness."
     assert near("zzz", []) == ""
-    message = near("zzz", [f"name{i:02}" for i in range(20)])
+    # A list is cut where it would be longer than 240 letters, and says how much is left out.
+    message = near("zzz", [f"name{i:02}" for i in range(40)])
     assert message.startswith("There are: name00, name01")
-    assert message.endswith("name11, ....")
+    assert message.endswith("name28, name29 and 10 more.")
+    assert near("zzz", ["a" * 300, "b" * 300]) == f"There are: {'a' * 300} and 1 more."

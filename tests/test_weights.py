@@ -66,6 +66,7 @@ def hub(monkeypatch: pytest.MonkeyPatch, file: Path) -> list[tuple[object, ...]]
 
     module.hf_hub_download = download  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "huggingface_hub", module)
+    monkeypatch.setattr("sightline.weights.hub_answers", lambda: True)
     return asked
 
 

@@ -27,8 +27,10 @@ TITLES: Mapping[str, str] = {
     "of_answer": "Measures of an answer",
     "of_set": "Measures of the images of one prompt",
     "of_ranking": "Measures of a ranking",
+    "of_system": "Measures of a system",
     "distance": "Distances",
     "encoder": "Encoders",
+    "detector": "Detectors",
     "predictor": "Predictors",
     "consensus": "Consensus rules",
     "screening": "Screening rules",
@@ -38,6 +40,7 @@ TITLES: Mapping[str, str] = {
     "retriever": "Retrievers",
     "exporter": "Exporters",
     "annotation_mode": "Annotation modes",
+    "verdict": "Verdicts",
 }
 # A page of the reference: the kinds on it, and a sentence about where they are used.
 PAGES: Mapping[str, tuple[tuple[str, ...], str]] = {
@@ -47,6 +50,11 @@ PAGES: Mapping[str, tuple[tuple[str, ...], str]] = {
         "[trust](../commands/trust.md).",
     ),
     "distances": (("distance",), "How different images are: [variability](../commands/variability.md)."),
+    "detectors": (
+        ("detector",),
+        "What says what is in an image; used by measures of alignment ([quality](../quality.md)) and by "
+        "[verdicts](../verdicts.md).",
+    ),
     "encoders": (
         ("encoder",),
         "What turns texts and images into vectors; used by [select](../commands/select.md), distances and "
@@ -61,6 +69,11 @@ PAGES: Mapping[str, tuple[tuple[str, ...], str]] = {
         "in published data.",
     ),
     "tasks": (("task",), "Prompts that test one skill: [suite](../commands/suite.md)."),
+    "verdicts": (
+        ("verdict",),
+        "Whether an image shows what its prompt expects, one kind of demand each: "
+        "[verdicts](../verdicts.md).",
+    ),
     "generators": (("generator",), "What creates images for prompts: [generate](../commands/generate.md)."),
     "retrievers": (("retriever",), "What searches a collection: [retrieve](../commands/retrieve.md)."),
     "exporters": (("exporter",), "The forms in which tables are exported: [export](../commands/export.md)."),
@@ -68,6 +81,22 @@ PAGES: Mapping[str, tuple[tuple[str, ...], str]] = {
 }
 # Parameters that many extensions share, said once here instead of in every docstring.
 SHARED: Mapping[tuple[str, str], str] = {
+    ("of_system", "encoder"): "the image encoder whose features are compared",
+    ("of_system", "collection"): "the reference collection; by default the only one that answers no prompt",
+    ("of_system", "k"): "the neighbour whose distance is the reach of an image",
+    ("of_system", "seed"): "of the resampling behind the interval",
+    ("of_answer", "encoder"): "the encoder that puts texts, or texts and images, into one space",
+    ("of_answer", "alignment"): "the measure of an answer that is applied to the whole and to every piece",
+    ("of_answer", "objects"): "the detector of objects with boxes",
+    ("of_answer", "classes"): "the detector of classes of the whole picture",
+    ("of_answer", "text"): "the detector of text",
+    ("of_answer", "model"): "the model, as the endpoint calls it",
+    ("of_answer", "endpoint"): "an address such as http://localhost:8000/v1, or a name from study.toml",
+    ("of_answer", "temperature"): "of sampling; 0 for the most probable reply",
+    ("of_answer", "max_tokens"): "the most tokens of a reply",
+    ("of_answer", "seed"): "of sampling, where the endpoint knows it; 0 sends none",
+    ("of_answer", "side"): "pixels of the longer side of the image that is sent, at most",
+    ("of_answer", "options"): "further fields of a request, as JSON",
     ("importer", "suite"): "the suite that prompts belong to",
     ("importer", "collection"): "the collection that images belong to",
     ("importer", "names_only"): "know images by their names; do not look for their files",
@@ -111,9 +140,19 @@ OWN: Mapping[str, str] = {
     "export.captions": "what reads the table of captions",
     "export.judgements": "what reads the table of judgements",
     "export.truths": "what reads the table of truths",
+    "export.scores": "what reads the table of scores",
     "gimbrr.system": "whose images lie outside any folder; if empty, the name of what is imported",
     "w1kp_cdf.squared": "whether the samples are squares of the distance",
     "control_kappa.above": "the limit that kappa must exceed",
+    "diffusers.steps": "denoising steps",
+    "diffusers.guidance": "how strongly the prompt guides",
+    "diffusers.negative": "the negative prompt",
+    "diffusers.width": "pixels",
+    "diffusers.height": "pixels",
+    "diffusers.device": "where torch computes, such as cpu, cuda or mps",
+    "diffusers.precision": "float32, float16 or bfloat16",
+    "openai_images.model": "the model, as the endpoint calls it",
+    "openai_images.size": "width x height in pixels, as the endpoint offers it",
     "colour_binding.things": "how many things a prompt names",
 }
 
@@ -148,8 +187,19 @@ def _said(extension: Extension, parameter: Parameter) -> str:
     spec = extension.spec
     marked = " ".join(re.findall(r"`([^`]+)`", inspect.getdoc(extension.target) or ""))
     if re.search(rf"(?<!\w){re.escape(parameter.name)}(?!\w)", marked):
-        return "see above"
+        return _sentence(inspect.getdoc(extension.target) or "", parameter.name)
     return OWN.get(f"{spec.name}.{parameter.name}") or SHARED.get((spec.kind, parameter.name), "")
+
+
+def _sentence(text: str, name: str) -> str:
+    """The first sentence of a docstring that explains a parameter, for a cell of a table."""
+    inside = rf"`[^`]*(?<!\w){re.escape(name)}(?!\w)[^`]*`"
+    for paragraph in text.split("\n\n"):
+        for sentence in re.split(r"(?<=[.;:])\s+(?=[`A-Z\"(])", " ".join(paragraph.split())):
+            if re.search(inside, sentence):
+                said = sentence.rstrip(".;:")
+                return said[:1].lower() + said[1:] if said[:2].istitle() or said[:2] == "A " else said
+    return ""
 
 
 def pages() -> dict[str, str]:
@@ -240,7 +290,7 @@ def _extension(extension: Extension, level: str) -> Iterator[str]:
 
 def _files(files: Mapping[str, str]) -> Iterator[str]:
     """The files of an example: tables and texts as they are, images by their names."""
-    images = [name for name in files if name.lower().endswith((".png", ".jpg", ".npz"))]
+    images = [name for name in files if name.lower().endswith((".png", ".jpg", ".npz", ".tar", ".tfrecord"))]
     for name, text in files.items():
         if name not in images and text:
             yield f"`{name}`"
@@ -297,6 +347,14 @@ def _facts(extension: Extension) -> Iterator[tuple[str, str]]:
         yield from _mode(extension.target())
     if spec.weights is not None:
         yield "weights", f"sha256 `{spec.weights.sha256}`"
+    if spec.checkpoint is not None:
+        yield "weights by default", _prose(spec.checkpoint.origin)
+    yield "also called", ", ".join(f"`{alias}`" for alias, reason in spec.aliases.items() if not reason)
+    if spec.card is not None:
+        yield "trained on", _prose(spec.card.trained_on)
+        yield "known biases", _prose(spec.card.biases)
+        yield "tested", _prose(spec.card.tested)
+        yield "follows people", _prose(spec.card.trust)
     yield "needs", f"`{spec.how_to_install()}`" if spec.extra or spec.packages else ""
     yield "source", _prose(spec.source)
     yield "licence", _prose(spec.licence)
@@ -418,23 +476,31 @@ def _docstring_of(function: Any) -> str:
 def commands() -> dict[str, Any]:
     """Every command by name, as its parser."""
     from sightline.cli._app import parser, summaries
+    from sightline.cli.adapter import index
 
-    return {name: parser(name) for name in summaries()}
+    found = {}
+    for name in summaries():
+        found[name] = parser(name)
+        # A family of commands is followed by its own.
+        found |= {each: parser(each) for each in index() if each.startswith(f"{name} ")}
+    return found
 
 
 def _command(name: str, command: Any) -> Iterator[str]:
     yield f"## {name}"
     words = [_word(each) for each in command.params if not is_option(each)]
-    yield f"```text\nsightline {' '.join([name, *words, '[OPTIONS]'])}\n```"
+    last = "[OPTIONS]" if command.params else "COMMAND"
+    yield f"```text\nsightline {' '.join([name, *words, last])}\n```"
     for paragraph in inspect.cleandoc(command.help or "").split("\n\n"):
         # A paragraph that starts with \b keeps its lines on the help page: here they are examples.
         kept = paragraph.startswith("\b")
         yield _fenced(paragraph.lstrip("\b\n"), "sh") if kept else _marked(paragraph)
     rows = [(f"`{_spelt(each)}`", _of_option(each)) for each in command.params]
-    yield _table(("argument or option", "meaning"), rows)
-    stage = DOCS / "commands" / f"{name}.md"
+    if rows:
+        yield _table(("argument or option", "meaning"), rows)
+    stage = DOCS / "commands" / f"{name.partition(' ')[0]}.md"
     if stage.is_file():
-        yield f"More: [{name}](../commands/{name}.md)"
+        yield f"More: [{stage.stem}](../commands/{stage.name})"
 
 
 def is_option(parameter: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Take the pictures of the documentation again: docs/annotate/*.png and docs/report.png.
+"""Take the pictures of the documentation again: docs/annotate/*.png, docs/view/*.png and docs/report.png.
 
     python tools/screenshots.py                # all of them
     python tools/screenshots.py owner report   # some of them
@@ -33,8 +33,8 @@ from sightline.samples.annotators import panel
 from sightline.samples.judging import judge_round
 from sightline.samples.study import write_sample
 from sightline.study import reading
-from sightline.study.study import Study, create_study
-from sightline.web.app import create_app
+from sightline.study.study import Study, create_study, open_study
+from sightline.web.app import create_app, create_explorer
 from sightline.web.guarding import rules_for
 from sightline.web.serving import Limits, Server, listen
 
@@ -49,12 +49,30 @@ MODES = {
     "two_afc": ("two_afc", "a"),
     "similarity_rating": ("similarity_rating", "4"),
     "preference": ("preference(tie=True)", ""),
+    "order": ("order", "12"),
 }
 # Taken of one of the modes: how the browser is set up.
 VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "two_afc-dark": ("two_afc", {"color_scheme": "dark"}),
     "graded_relevance-phone": ("graded_relevance", {"viewport": {"width": 360, "height": 740}}),
+    "order-phone": ("order", {"viewport": {"width": 360, "height": 740}}),
     "instructions": ("graded_relevance", {}),
+}
+# Of the explorer: its address, what is clicked before the picture is taken, and how the browser is set up.
+VIEWS: dict[str, tuple[str, Sequence[str], dict[str, Any]]] = {
+    "grid": (
+        "?f.truth:alignment=..4&sort=truth:alignment&show=tag:skill",
+        ["#filters [data-id='truth:alignment'] summary", ".cell >> nth=1 >> .check"],
+        {},
+    ),
+    "detail": ("?q=six&sort=truth:alignment", [".cell >> nth=0 >> .frame"], {}),
+    "verdicts": ("?f.tag:skill=counting&system=innumerate&chart=none", ["#verdicts"], {}),
+    "head_to_head": (
+        "?layout=pair&a=careful&b=sloppy&sort=-truth:alignment",
+        [".cell >> nth=2 >> .frame"],
+        {"color_scheme": "dark"},
+    ),
+    "phone": ("?sort=-disagreement:alignment", [], {"viewport": {"width": 390, "height": 800}}),
 }
 WIDE = {"width": 1280, "height": 800}
 TALL = {"width": 1040, "height": 1396}
@@ -63,7 +81,7 @@ SHRINK = 0.75
 
 
 def main(words: Sequence[str]) -> int:
-    known = [*MODES, *VARIANTS, "owner", "report"]
+    known = [*MODES, *VARIANTS, "owner", "report", "view"]
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", choices=[*known, []], help="which; by default all")
     chosen = set(parser.parse_args(words).names or known)
@@ -74,9 +92,12 @@ def main(words: Sequence[str]) -> int:
             judging(browser, Path(folder), chosen)
         if "owner" in chosen:
             owner(browser, Path(folder))
-        if "report" in chosen:
+        if chosen & {"report", "view"}:
             sightline.demo(Path(folder) / "demo")
+        if "report" in chosen:
             report(browser, Path(folder) / "demo" / "report.html")
+        if "view" in chosen:
+            explorer(browser, Path(folder) / "demo" / "study")
         browser.close()
     return 0
 
@@ -114,6 +135,8 @@ def owner(browser: Any, folder: Path) -> None:
         right = dict(truth_of_images(study))
         began = datetime.now(UTC) - timedelta(minutes=5)
         judge_round(study, "sample", panel(), right, 12, began, skips=0.03)
+        for person in panel():
+            invite(study, "sample", person.name, "annotator")
         context = browser.new_context(viewport=TALL)
         page = context.new_page()
         page.goto(f"{url}/j/{tokens.issue_token(study, 'owner', 1)[0]}")
@@ -123,18 +146,38 @@ def owner(browser: Any, folder: Path) -> None:
         context.close()
 
 
+def explorer(browser: Any, folder: Path) -> None:
+    """The explorer over the demo's study: the grid, one image, two systems head to head, a phone."""
+    with open_study(folder) as study, answering(create_explorer(study, rules=rules_for("127.0.0.1"))) as url:
+        for name, (query, clicks, how) in VIEWS.items():
+            context = browser.new_context(**{"viewport": WIDE, **how})
+            page = context.new_page()
+            page.goto(f"{url}/j/{tokens.issue_token(study, 'owner', 1)[0]}")
+            page.goto(f"{url}/view{query}")
+            page.wait_for_selector(".cell:not(.loading) img.here")
+            page.wait_for_load_state("networkidle")
+            for place in clicks:
+                page.locator(place).click()
+                page.wait_for_load_state("networkidle")
+            page.mouse.move(0, 0)
+            page.wait_for_timeout(800)
+            save(Image.open(io.BytesIO(page.screenshot())), DOCS / "view" / f"{name}.png")
+            context.close()
+
+
 def report(browser: Any, path: Path) -> None:
     """The beginning of the demo's report next to its hardest prompts."""
     page = browser.new_page(viewport=REPORT)
     page.goto(path.as_uri())
     page.wait_for_timeout(500)
-    parts(page, DOCS / "report.png", "h2:has-text('Hardest and easiest prompts')")
+    parts(page, DOCS / "report.png", "h2:has-text('Hardest and easiest prompts')", below=72)
 
 
-def parts(page: Any, path: Path, second: str) -> None:
-    """The top of a page, and the page from an element on, side by side."""
+def parts(page: Any, path: Path, second: str, below: int = 16) -> None:
+    """The top of a page, and the page from an element on, side by side; `below` is the room above that."""
     left = Image.open(io.BytesIO(page.screenshot()))
-    page.locator(second).first.evaluate("it => window.scrollTo(0, it.getBoundingClientRect().top - 16)")
+    top = "(it, below) => window.scrollTo(0, it.getBoundingClientRect().top - below)"
+    page.locator(second).first.evaluate(top, below)
     page.wait_for_timeout(500)
     right = Image.open(io.BytesIO(page.screenshot()))
     both = Image.new("RGB", (left.width + right.width, left.height))
@@ -178,16 +221,22 @@ def serving(folder: Path, settings: str) -> Iterator[tuple[Study, str]]:
     with create_study(folder / "study", settings=settings) as study:
         sightline.import_(study, sample.prompts)
         sightline.import_(study, sample.answers)
-        app = create_app(study, annotate(study).rounds, rules=rules_for("127.0.0.1"))
-        ready: queue.Queue[str] = queue.Queue()
-        server = Server(app, on_ready=ready.put, limits=Limits())
-        thread = threading.Thread(target=server.run, args=(listen("127.0.0.1", 0),))
-        thread.start()
-        try:
-            yield study, ready.get(timeout=60)
-        finally:
-            server.should_exit = True
-            thread.join(60)
+        with answering(create_app(study, annotate(study).rounds, rules=rules_for("127.0.0.1"))) as url:
+            yield study, url
+
+
+@contextmanager
+def answering(app: Any) -> Iterator[str]:
+    """The address of an application while it runs."""
+    ready: queue.Queue[str] = queue.Queue()
+    server = Server(app, on_ready=ready.put, limits=Limits())
+    thread = threading.Thread(target=server.run, args=(listen("127.0.0.1", 0),))
+    thread.start()
+    try:
+        yield ready.get(timeout=60)
+    finally:
+        server.should_exit = True
+        thread.join(60)
 
 
 if __name__ == "__main__":

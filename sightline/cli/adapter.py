@@ -20,7 +20,8 @@ import click
 
 from sightline.cli._errors import guarded
 from sightline.cores import cores
-from sightline.errors import UsageError
+from sightline.errors import UsageError, near
+from sightline.verbs import FAMILIES
 
 if TYPE_CHECKING:
     from sightline.rendering.result import Result
@@ -36,6 +37,29 @@ def index() -> Mapping[str, Mapping[str, Any]]:
     return {each["name"]: each for each in json.loads(INDEX.read_text("utf-8"))}
 
 
+class Family(click.Group):
+    """A command that has commands of its own, each made from a verb: `sightline suite make`."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [name.partition(" ")[2] for name in index() if name.startswith(f"{self.name} ")]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        name = f"{self.name} {cmd_name}"
+        return command(name) if name in index() else None
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+            known = self.list_commands(ctx)
+            raise click.UsageError(f"No such command {args[0]!r}. {near(args[0], known)}", ctx)
+        return super().resolve_command(ctx, args)
+
+
+def family(name: str) -> click.Command:
+    """The command of a family of verbs."""
+    _, summary = FAMILIES[name]
+    return Family(name, help=summary, short_help=summary, context_settings=SETTINGS, no_args_is_help=True)
+
+
 def command(name: str) -> click.Command:
     """The command of a verb."""
     entry = index()[name]
@@ -43,7 +67,7 @@ def command(name: str) -> click.Command:
     own = {each["flag"] for each in entry["parameters"] if each["type"] != "study"}
     call = guarded(lambda **words: _run(entry, words))
     return VerbCommand(
-        name,
+        name.rpartition(" ")[2],
         callback=call,
         params=[*given, *(each for each in faces() if each.opts[0] not in own)],
         help=entry["help"],

@@ -27,8 +27,9 @@ from sightline.errors import UsageError, near
     help="Compute in this many processes.",
     show_default="one per core",
 )
+@click.option("--plan", is_flag=True, help="Estimate the calls, tokens and cost of a judge; call nothing.")
 @guarded
-def score(first: str, others: tuple[str, ...], workers: int | None, **form: Any) -> int:
+def score(first: str, others: tuple[str, ...], workers: int | None, plan: bool, **form: Any) -> int:
     """Compute automatic measures of a study or of image files.
 
     Only what is not cached is computed, and every batch is stored as soon as it is done. Without a measure,
@@ -43,11 +44,15 @@ def score(first: str, others: tuple[str, ...], workers: int | None, **form: Any)
     words = [first, *others]
     if "://" in first or _is_study(first) or (os.path.isdir(first) and not _is_measure(first)):
         from sightline.cli._progress import watched
+        from sightline.measures import plan_scores
         from sightline.measures import score as score_study
         from sightline.study.study import open_study
 
         with open_study(first) as study, watched() as listener:
             measures = list(others) or None
+            if plan:
+                adapter.show(plan_scores(study, measures), address=first, **form)
+                return 0
             result = score_study(study, measures, workers=workers or cores(), listener=listener)
         adapter.show(result, address=first, **form)
         return result.exit_code

@@ -18,11 +18,12 @@ from sightline.comparison.preferences import (
     preferences,
     refuse_unlinked,
 )
-from sightline.comparison.values import Basis, Grid, bases_of, failed, grid_of, names_of
+from sightline.comparison.values import Basis, Grid, bases_of, failed, grid_of, names_of, system_measure
 from sightline.comparison.where import prompts_where
 from sightline.errors import DataError, UsageError, near
 from sightline.estimate import Cell, Direction, Estimate, absent, plural
 from sightline.measures.rankings import UNJUDGED, Overlap, overlap, place
+from sightline.measures.system_scores import system_estimates
 from sightline.rendering.blocks import Figure
 from sightline.rendering.charts import Dot, dot_interval
 from sightline.rendering.result import Result
@@ -115,11 +116,11 @@ class Comparison(Result):
         """The outcome in a sentence or two."""
         first = self.winner
         best = next((each for each in self.systems if each.system == first), self.systems[0])
-        over = f"over {plural(best.mean.n, 'prompt')}"
+        over = f"over {'only ' if best.mean.rough else ''}{plural(best.mean.n, 'prompt')}"
         if best.mean.value is None:
             return f"No system has a value on {self.by} yet."
-        figure = f"{best.mean.value:.2f}{self._scale()}"
-        if best.mean.low is not None and best.mean.high is not None:
+        figure = f"{best.mean.value:.2f}{self.scale}"
+        if best.mean.low is not None and best.mean.high is not None and not best.mean.rough:
             figure += f" [{best.mean.low:.2f}, {best.mean.high:.2f}]"
         if len(self.systems) == 1:
             return f"{best.system} reaches {figure} on {self._on} {over}. No other system has a value here."
@@ -308,10 +309,59 @@ class Comparison(Result):
     def _neither(self) -> str:
         return " Neither end of it is better." if self.direction == "none" else ""
 
-    def _scale(self) -> str:
+    @property
+    def scale(self) -> str:
+        """What follows a mean: " of 5", or " on a scale from 1 to 5"."""
         if self.high is None or self.low is None:
             return ""
         return f" of {self.high:g}" if self.low == 0 else f" on a scale from {self.low:g} to {self.high:g}"
+
+
+@dataclass(frozen=True)
+class SystemScores(Result):
+    """Systems by measures of all their images at once, sorted by the first; no prompts, so no tests."""
+
+    criteria: Sequence[Criterion]
+
+    @property
+    def ranked(self) -> list[str]:
+        """The systems, best first; those without a value last."""
+        first = self.criteria[0]
+        sign = 1 if first.direction == "lower" else -1
+        values = {name: each.value for name, each in first.means.items()}
+        return sorted(values, key=lambda name: (values[name] is None, sign * (values[name] or 0)))
+
+    @property
+    def sentence(self) -> str:
+        first, names = self.criteria[0], self.ranked
+        best = first.means[names[0]]
+        if best.value is None:
+            return f"No system has a value on {first.by} yet."
+        if best.low is None or best.high is None:
+            return f"{names[0]} has the best {first.by}: {best.value:.4g}."
+        level = [name for name in names[1:] if _overlap(best, first.means[name])]
+        text = f"{names[0]} has the best {first.by}: {best.value:.4g} [{best.low:.4g}, {best.high:.4g}]."
+        return text + (f" The intervals of {_listed(level)} overlap with it." if level else "")
+
+    @property
+    def notes(self) -> Sequence[str]:
+        return ("n counts images. Intervals are of each system by itself: no difference is tested.",)
+
+    def tables(self) -> dict[str, Table]:
+        columns = [Column("system")]
+        columns += [Column(each.by, each.by, each.direction, estimate=True) for each in self.criteria]
+        rows: list[list[Cell]] = [
+            [name, *(each.means.get(name, absent("not scored")) for each in self.criteria)]
+            for name in self.ranked
+        ]
+        return {"systems": Table(columns, rows, "Systems by all their images")}
+
+
+def _overlap(one: Estimate, two: Estimate) -> bool:
+    ends = (one.low, one.high, two.low, two.high)
+    if any(end is None for end in ends):
+        return False
+    return float(ends[0] or 0) <= float(ends[3] or 0) and float(ends[2] or 0) <= float(ends[1] or 0)
 
 
 @verb("analyse")
@@ -332,7 +382,7 @@ def compare(
             "Keep only these prompts: TAG=VALUE or suite=NAME, joined by and, or, not.", metavar="EXPRESSION"
         ),
     ] = "",
-    per: Annotated[str, option("Split the means by the values of this tag.", metavar="TAG")] = "",
+    per: Annotated[str, option("Split the means by the values of this tag or setting.", metavar="TAG")] = "",
     margin: Annotated[
         float | None,
         option("Say which systems are the same within M: two one-sided tests.", metavar="M"),
@@ -345,7 +395,7 @@ def compare(
     ] = (),
     test: Annotated[comparison.PairedTest, option("Use this paired test of two systems.")] = "sign_flip",
     seed: Annotated[int, SEED] = 0,
-) -> Comparison | Preferences:
+) -> Comparison | Preferences | SystemScores:
     """Compare systems: which is better, by how much, and how sure that is.
 
     Means have 95 % intervals over prompts, and over raters where three or more judged the same items.
@@ -354,7 +404,8 @@ def compare(
     Holm, and after Benjamini and Hochberg, for all pairs. The detectable effect is the difference that the
     test would find with a power of 80 %. Several --by make a leaderboard, sorted by the first. By a question
     of preference, systems are ranked by strength (Bradley-Terry, or Plackett-Luce for orders), and the mean
-    is the win rate; --margin is then of the probability that either is preferred, off one half.
+    is the win rate; --margin is then of the probability that either is preferred, off one half. Measures of
+    a system (fid, kid) have one value per system, with an interval over images, and are not tested.
     """
     if test not in comparison.PAIRED_TESTS:
         raise UsageError(f"there is no test {test!r}", remedy=near(test, comparison.PAIRED_TESTS))
@@ -373,10 +424,23 @@ def _compare(
     also: Sequence[str],
     test: comparison.PairedTest,
     seed: int,
-) -> Comparison | Preferences:
+) -> Comparison | Preferences | SystemScores:
     kept = prompts_where(study, where) if where else None
     names = names_of(by) or default_preference(study)
     refuse_unlinked(study, names)
+    of_systems = {name: chosen for name in names if (chosen := system_measure(study, name)) is not None}
+    whole = [
+        Criterion(each.short, each.spec.direction, system_estimates(study, each), *each.spec.range)
+        for each in of_systems.values()
+    ]
+    names = [name for name in names if name not in of_systems]
+    if whole and (where or per):
+        raise UsageError(
+            f"{whole[0].by} is of all images of a system: it has no parts",
+            remedy="Leave out --where and --per.",
+        )
+    if whole and not names:
+        return SystemScores(whole)
     preferred = {name: preferences(study, name, kept, where) for name in names if is_preference(study, name)}
     if names and names[0] in preferred:
         if test != "sign_flip":
@@ -389,6 +453,7 @@ def _compare(
             for name in names[1:]
         ]
         found = detailed(study, preferred[names[0]], margin, per, kept)
+        columns += [(each.by, dict(each.means)) for each in whole]
         columns += [_preferred_elsewhere(path, names[0], where) for path in also]
         return replace(found, others=columns)
     bases = bases_of(study, [name for name in names if name not in preferred])
@@ -402,6 +467,7 @@ def _compare(
             for each, part in zip(bases[1:], grids[1:], strict=True)
         ),
         *(Criterion(name, "higher", _rates(each), 0, 1, rate=True) for name, each in preferred.items()),
+        *whole,
         *(_elsewhere(path, basis, where) for path in also),
     ]
     split = breakdown_of(study, basis, per, grid) if per else None

@@ -19,6 +19,7 @@ from sightline.statistics.intervals import negated
 from sightline.statistics.query_sets import Improvement, improvements
 from sightline.statistics.significance import benjamini_hochberg, holm
 from sightline.study import reading
+from sightline.study.groups import families_of
 from sightline.study.study import Study
 from sightline.verbs import argument, option, verb
 
@@ -50,19 +51,26 @@ class SetComparison(Result):
     """The names of two sets of prompts, and what every system and measure makes of them.
 
     Where one value of a tag is set against all others, `untagged` prompts with a value have no such tag and
-    are in neither set.
+    are in neither set. `joined` prompts are one with another: a prompt and its rephrasings count once.
     """
 
     first: str
     second: str
     rows: Sequence[Between]
     untagged: int = 0
+    where: str = ""
+    joined: int = 0
 
     @property
     def notes(self) -> Sequence[str]:
-        said = [f"Marked: {self.second} is significantly better at .05, between ** at .01; blank: it is not."]
+        said = [f"Improvements are shown where {self.second} is better with p < .05; between ** p < .01."]
         if self.untagged:
             said.append(f"{self.untagged:,} prompts without this tag are in neither set.")
+        if self.joined:
+            said.append(
+                f"{self.joined:,} prompts rephrase another or repeat it, and count with it: n counts "
+                "originals, each with the mean of its wordings. Without the rephrasings: --where original"
+            )
         return said
 
     def tables(self) -> dict[str, Table]:
@@ -82,7 +90,8 @@ class SetComparison(Result):
             tested = (change.test.p, each.p_holm, each.p_bh)
             shown = [absent(change.test.reason or "not tested") if p is None else p for p in tested]
             rows.append((each.system, each.by, change.first, change.second, change.shown, *shown))
-        return {"": Table(columns, rows, f"From {self.first} to {self.second}")}
+        kept = f" where {self.where}" if self.where else ""
+        return {"": Table(columns, rows, f"From {self.first} to {self.second}{kept}")}
 
 
 @verb("analyse")
@@ -95,11 +104,16 @@ def compare_sets(
         str | Sequence[str],
         option("Compare by this question or measure; repeatable.", metavar="QUESTION|MEASURE"),
     ],
+    where: Annotated[
+        str,
+        option("Only prompts for which this holds: TAG=VALUE, original, and, or, not.", metavar="TEXT"),
+    ] = "",
 ) -> SetComparison:
     """Compare two sets of prompts: does every system do better on one than on the other?
 
     As ConQA tables it. Different prompts are not paired: a one-sided Mann-Whitney U test that values on the
-    first set tend to be lower, or higher where less is better.
+    first set tend to be lower, or higher where less is better. A prompt and its rephrasings are one piece of
+    evidence: they count once, with their mean.
     """
     first, second, groups, without = _two_sets(study, sets)
     lines, less, ranked = [], set(), None
@@ -112,8 +126,13 @@ def compare_sets(
         lines.append(values.select("prompt_id", "system", "value", by=pl.lit(basis.name)))
     values = pl.concat(lines)
     whole = values.join(groups, on="prompt_id", maintain_order="left")
+    if where:
+        whole = whole.filter(pl.col("prompt_id").is_in(prompts_where(study, where)))
     if whole.is_empty():
-        raise DataError(f"no system has a value on prompts with {sets}")
+        kept = f" where {where}" if where else ""
+        raise DataError(f"no system has a value on prompts with {sets}{kept}")
+    prompts = whole["prompt_id"].unique(maintain_order=True)
+    whole, joined = _by_family(study, whole, prompts)
     better = pl.when(pl.col("by").is_in(list(less))).then(-pl.col("value")).otherwise(pl.col("value"))
     whole = whole.with_columns(value=better)
     cells = improvements(*(whole[column].to_list() for column in ("system", "by", "second", "value")))
@@ -128,7 +147,16 @@ def compare_sets(
         )
     ]
     untagged = values.join(without, on="prompt_id", how="semi")["prompt_id"].n_unique()
-    return SetComparison(first, second, rows, untagged)
+    return SetComparison(first, second, rows, untagged, where, joined)
+
+
+def _by_family(study: Study, values: pl.DataFrame, prompts: pl.Series) -> tuple[pl.DataFrame, int]:
+    """One value per family of prompts, set, system and measure; and how many prompts count with another."""
+    families = pl.DataFrame({"prompt_id": prompts, "family": families_of(study, prompts)})
+    known = values.join(families, on="prompt_id", maintain_order="left")
+    cells = known.group_by("system", "by", "second", "family", maintain_order=True)
+    sets = known.select("second", "family").unique().height
+    return cells.agg(pl.col("value").mean()), len(prompts) - sets
 
 
 def _two_sets(study: Study, sets: str) -> tuple[str, str, pl.DataFrame, pl.DataFrame]:

@@ -10,9 +10,9 @@ import numpy as np
 import polars as pl
 
 from sightline import registry
-from sightline.comparison.values import scores_by_system
 from sightline.errors import UsageError, near
 from sightline.estimate import Direction
+from sightline.measures.by_system import imported_as, imported_names, scores_by_system
 from sightline.statistics.grouping import Array
 from sightline.statistics.levels import Flags, Items
 from sightline.statistics.logistic import LEAST_PAIRS, Logistic, fit_logistic
@@ -21,6 +21,8 @@ from sightline.study.groups import families_of
 from sightline.study.study import Study
 
 KEY = ["prompt_id", "system_id", "image_id"]
+REFERENCE = "reference"
+"""The tag of an image that names what it was made from: images of one reference resemble each other."""
 
 
 @dataclass(frozen=True)
@@ -35,8 +37,23 @@ class Scored:
 
 
 @dataclass(frozen=True)
+class Units:
+    """What is left out together: the family of every prompt, and of every image that answers none its group.
+
+    `images` says what those groups are: the images themselves, or the references that they were made from.
+    """
+
+    of_prompt: Mapping[int, int]
+    of_image: Mapping[int, int]
+    images: str = "images"
+
+
+@dataclass(frozen=True)
 class Truths:
-    """The truth of a question about answers, about systems on prompts and about prompts."""
+    """The truth of a question about answers, about systems on prompts and about prompts.
+
+    Where it is about no answer, `answers` are the judged images that answer nothing: prompt and system 0.
+    """
 
     answers: pl.DataFrame
     pairs: pl.DataFrame
@@ -65,6 +82,8 @@ def truths_of(study: Study, question: str) -> Truths:
     """The truth of a question, each frame with the columns of the key and `value`, missing parts 0."""
     zero = {name: pl.lit(0, pl.Int64).alias(name) for name in KEY}
     answers = rollup.of_answers(study, question).unique(KEY, keep="first", maintain_order=True)
+    if answers.is_empty():
+        answers = rollup.of_images(study, question).with_columns(zero["prompt_id"], zero["system_id"])
     pairs = rollup.by_system(study, question).with_columns(zero["image_id"])
     prompts = rollup.by_prompt(study, question).with_columns(zero["system_id"], zero["image_id"])
     return Truths(*(each.select(*KEY, "value") for each in (answers, pairs, prompts)))
@@ -74,7 +93,10 @@ def scored(study: Study, name: str = "") -> list[Scored]:
     """Every measure that has values; those that `check` computed for itself only where one is named."""
     own = set() if name else listing.computed_for_checks(study)
     known = reading.measures(study).iter_rows(named=True)
-    rows = [row for row in known if row["values"] and row["identity"] not in own]
+    # A measure of a system has one value per system: too few to agree with anybody.
+    rows = [
+        row for row in known if row["values"] and row["identity"] not in own and row["kind"] != "of_system"
+    ]
     return [each for row in rows for each in _parts(study, row)]
 
 
@@ -88,15 +110,28 @@ def asked(study: Study, question: str) -> list[Scored]:
 
 def chosen(measures: Sequence[Scored], name: str, questions: Sequence[str]) -> list[Scored]:
     """The measures of this name, with any parameters."""
-    alike = [each for each in measures if name in (each.name, each.name.partition("(")[0].partition("@")[0])]
+    called = {name, _printed(name)}
+    alike = [each for each in measures if called & {each.name, each.name.partition("(")[0].partition("@")[0]}]
+    if not alike:
+        imported = imported_as(name, [each.name for each in measures])
+        alike = [each for each in measures if each.name in imported]
     if not alike:
         known = [*questions, *dict.fromkeys(each.name for each in measures)]
+        known += imported_names([each.name for each in measures])
         what = f"there is neither a question nor a scored measure called {name!r}"
         raise UsageError(what, remedy=near(name, known))
     return alike
 
 
-def matched(study: Study, truths: Truths, each: Scored, units: Mapping[int, int]) -> Matched | None:
+def _printed(name: str) -> str:
+    """A measure as it is printed, however its parameters were written: quotes may be left out."""
+    try:
+        return registry.find_measure(name).short if "(" in name else name
+    except UsageError:
+        return name
+
+
+def matched(study: Study, truths: Truths, each: Scored, units: Units) -> Matched | None:
     """The items that a measure and people have a value of, or None where there are none."""
     on, truth, scores = list(each.on), truths.matching(each.on), each.scores
     if "image_id" in on and truth.is_empty() and each.kind in ("of_image", "of_answer"):
@@ -113,17 +148,20 @@ def matched(study: Study, truths: Truths, each: Scored, units: Mapping[int, int]
     )
     if both.is_empty():
         return None
-    unit = both["prompt_id"].replace_strict(units, return_dtype=pl.Int64).alias("unit")
-    frame = both.with_columns(unit)
+    answering = bool(both["prompt_id"].max())
+    column, groups = ("prompt_id", units.of_prompt) if answering else ("image_id", units.of_image)
+    frame = both.with_columns(both[column].replace_strict(groups, return_dtype=pl.Int64).alias("unit"))
+    drawn = "prompts" if answering else units.images
     # An image that answered several prompts counts once, with the mean of what people said of it.
     means = frame.group_by(on, maintain_order=True).agg(
         pl.col("people").mean(), pl.col("measure", "unit").first(),
         *(pl.col(name).first() for name in KEY if name not in on),
     )  # fmt: skip
     mapping = _mapping(means["measure"].to_numpy(), means["people"].to_numpy())
-    once = _items(means, mapping) if len(means) < len(frame) else None
+    once = _items(means, mapping, drawn) if len(means) < len(frame) else None
     first = frame.select(pl.struct("prompt_id", "image_id").is_first_distinct()).to_series().to_numpy()
-    return Matched(frame, _items(frame, mapping), once, None if "system_id" in on or first.all() else first)
+    items = _items(frame, mapping, drawn)
+    return Matched(frame, items, once, None if "system_id" in on or first.all() else first)
 
 
 def shared(first: Matched, second: Matched) -> tuple[Matched, Matched]:
@@ -144,13 +182,13 @@ def rows_of(one: Matched, rows: np.ndarray) -> Matched:
     return Matched(one.frame[rows.tolist()], one.items.of(rows), None, distinct)
 
 
-def _items(frame: pl.DataFrame, mapping: Logistic | None) -> Items:
+def _items(frame: pl.DataFrame, mapping: Logistic | None, drawn: str) -> Items:
     measure, people = _rounded(frame["measure"].to_numpy()), _rounded(frame["people"].to_numpy())
     system = frame["system_id"].to_numpy()
     mapped = np.full(len(measure), np.nan) if mapping is None else mapping(measure)
     return Items(
         measure, mapped, people, frame["prompt_id"].to_numpy(), frame["unit"].to_numpy(),
-        np.where(system > 0, system, -1),
+        np.where(system > 0, system, -1), drawn,
     )  # fmt: skip
 
 
@@ -165,10 +203,19 @@ def _mapping(measure: Array, people: Array) -> Logistic | None:
     return None if constant or len(measure) < LEAST_PAIRS else fit_logistic(measure, people)
 
 
-def families(study: Study) -> dict[int, int]:
-    """The family of every prompt, by id."""
+def units_of(study: Study) -> Units:
+    """The family of every prompt, by id; of every image its reference where a tag names one, or itself."""
     prompts = reading.prompts(study)["prompt_id"].to_list()
-    return dict(zip(prompts, families_of(study, prompts).tolist(), strict=True))
+    families = dict(zip(prompts, families_of(study, prompts).tolist(), strict=True))
+    tags = reading.image_tags(study).filter((pl.col("name") == REFERENCE) & (pl.col("prompt_id") == 0))
+    images = reading.images(study)["image_id"].to_list()
+    if tags.is_empty():
+        return Units(families, dict(zip(images, images, strict=True)))
+    # Below 0, where no image's own id can be.
+    numbers = tags.select("image_id", -pl.col("value").rank("dense").cast(pl.Int64))
+    return Units(
+        families, {**dict(zip(images, images, strict=True)), **dict(numbers.iter_rows())}, "references"
+    )
 
 
 def _parts(study: Study, measure: Mapping[str, object]) -> list[Scored]:

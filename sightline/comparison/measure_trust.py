@@ -9,13 +9,13 @@ from itertools import combinations
 import numpy as np
 import polars as pl
 
-from sightline.comparison.items import KEY, Matched, Scored, Truths, matched, rows_of, shared
+from sightline.comparison.items import KEY, Matched, Scored, Truths, Units, matched, rows_of, shared
 from sightline.errors import UsageError, near
 from sightline.estimate import Direction, Estimate
 from sightline.statistics.held_out import held_out
 from sightline.statistics.levels import Level, at_levels, difference, pooled, within_prompts
 from sightline.statistics.significance import holm
-from sightline.study import reading
+from sightline.study import listing, reading
 from sightline.study.study import Study
 
 STANDS_IN = 0.7
@@ -40,6 +40,8 @@ class MeasureTrust:
     levels: Mapping[str, Level]
     sign: float = 1.0
     reversed: Sequence[tuple[str, str]] = ()
+    drawn: str = "prompts"
+    """What n counts: prompts, or where nothing is an answer images or the references they were made from."""
 
     @property
     def level(self) -> str:
@@ -65,6 +67,13 @@ class MeasureTrust:
         ends = (self.correlation.low, self.correlation.high)
         sure = ends[0] if self.sign > 0 else None if ends[1] is None else -ends[1]
         return self.direction != "none" and sure is not None and sure >= STANDS_IN and not self.reversed
+
+    @property
+    def worthless(self) -> bool:
+        """Whether the interval leaves open that the measure agrees with people by chance, or not at all."""
+        if self.correlation.low is None or self.correlation.high is None:
+            return False
+        return (self.correlation.low if self.sign > 0 else -self.correlation.high) <= 0
 
     @property
     def simpson(self) -> bool:
@@ -110,7 +119,7 @@ class HeldOut:
 
 
 def all_matched(
-    study: Study, truths: Truths, measures: Sequence[Scored], units: Mapping[int, int]
+    study: Study, truths: Truths, measures: Sequence[Scored], units: Units
 ) -> list[tuple[Scored, Matched]]:
     """The measures that have a value of what people judged; of a question the smallest things alone."""
     found: list[tuple[Scored, Matched]] = []
@@ -135,7 +144,9 @@ def trusted(
         for pair in read.pairs
         if pair.people * pair.measure < 0
     ]
-    return MeasureTrust(each.name, each.kind, each.direction, question, read.levels, read.sign, turned)
+    return MeasureTrust(
+        each.name, each.kind, each.direction, question, read.levels, read.sign, turned, on.items.drawn
+    )
 
 
 def tested(rows: Sequence[MeasureTrust], items: Sequence[Matched], seed: int) -> list[MeasureDifference]:
@@ -178,9 +189,14 @@ def _headline(on: Matched, level: str) -> Level:
 
 
 def labels(study: Study, per: str) -> tuple[str, dict[int, str]]:
-    """What rows are grouped by, prompt_id or system_id, and the label of each."""
+    """What rows are grouped by, prompt_id, system_id or image_id, and the label of each.
+
+    Where prompts and images have a tag of this name, it is that of the prompts.
+    """
     tags = reading.tags(study)
     names = tags["name"].unique().sort().to_list()
+    of_images = reading.image_tags(study).filter(pl.col("prompt_id") == 0)
+    image_names = of_images["name"].unique().sort().to_list()
     prompts = reading.prompts(study)
     if per in names:
         return "prompt_id", dict(tags.filter(pl.col("name") == per).select("prompt_id", "value").iter_rows())
@@ -191,7 +207,21 @@ def labels(study: Study, per: str) -> tuple[str, dict[int, str]]:
     if per == "words":
         counts = {key: len(text.split()) for key, text in prompts.select("prompt_id", "text").iter_rows()}
         return "prompt_id", {key: WORDS[int(np.searchsorted((5, 10, 20), n))] for key, n in counts.items()}
-    raise UsageError(f"no prompt has a tag {per!r}", remedy=near(per, [*names, "system", "suite", "words"]))
+    if per in image_names:
+        own = of_images.filter(pl.col("name") == per)
+        return "image_id", dict(own.select("image_id", "value").iter_rows())
+    if per == "collection":
+        return "image_id", dict(reading.images(study).select("image_id", "collection").iter_rows())
+    settings = listing.answer_settings(study)
+    values = settings.filter(pl.col("name") == per)
+    if len(values):
+        # A system that was run at one value alone is that value; else the images tell.
+        alone = values.group_by("system_id").agg(pl.col("value").n_unique())["value"].max() == 1
+        column = "system_id" if alone else "image_id"
+        return column, dict(values.select(column, "value").iter_rows())
+    known = [*names, *image_names, *settings["name"].unique().sort().to_list()]
+    known += ["system", "suite", "words", "collection"]
+    raise UsageError(f"no prompt, image or answer has a tag or setting {per!r}", remedy=near(per, known))
 
 
 def grouped(
@@ -200,6 +230,8 @@ def grouped(
     column, names = label
     made = []
     for row, on in zip(rows, items, strict=True):
+        if not on.frame[column].is_in(list(names)).any():
+            continue
         own = on.frame[column].replace_strict(names, default="none", return_dtype=pl.String).to_numpy()
         level = "pooled" if column == "system_id" else row.level
         for group in [*dict.fromkeys(names.values()), "none"]:

@@ -20,10 +20,8 @@ from sightline.rendering.result import Result
 from sightline.rendering.tables import Column, Table
 from sightline.rendering.theme import system_colours
 from sightline.statistics import comparison
-from sightline.statistics.crossed import Variance
-from sightline.statistics.intervals import mean_interval
 from sightline.statistics.paired import Spread
-from sightline.statistics.prediction_powered import MIN_JUDGED, Powered
+from sightline.statistics.prediction_powered import MIN_JUDGED, Powered, powered_estimate
 from sightline.statistics.significance import holm
 from sightline.study import reading, rollup
 from sightline.study.study import Study
@@ -277,7 +275,8 @@ def _compared(
             systems.append(without)
             continue
         fits[name] = fit
-        mean = mean_of(fit, units.with_raters(fit, number), scale, yes_no=units.at_ends(number, scale))
+        yes_no = units.at_ends(number, scale)
+        mean = powered_estimate(fit, units.with_raters(fit, number), scale, yes_no=yes_no)
         systems.append(
             PoweredSystem(
                 name, alone[name], mean, unjudged, _narrower(alone[name], mean), fit.worth, fit.weight
@@ -316,27 +315,6 @@ def _pairs(basis: Basis, units: Units, people: Sequence[comparison.Pair]) -> lis
     for number, p in zip(tested, adjusted, strict=True):
         made[number] = replace(made[number], p_adjusted=float(p))
     return made
-
-
-def mean_of(
-    fit: Powered, variance: Variance, scale: tuple[float | None, float | None], *, yes_no: bool = False
-) -> Estimate:
-    """The powered mean with an interval that keeps to the scale, as that of people alone does.
-
-    Where judgements are at the two ends only, it is that of a proportion in as many trials as it is worth.
-    """
-    low, high = scale
-    value = place = fit.value
-    if low is not None and high is not None:
-        value = min(high, max(low, value))
-        # At the very end of the scale a proportion has no spread, while this mean has one.
-        edge = (high - low) / (2 * fit.n)
-        place = min(high - edge, max(low + edge, value))
-        if yes_no and not variance.raters:
-            variance = Variance((place - low) * (high - place) / fit.worth, 0.0, np.inf)
-    interval = mean_interval(np.array([place, place]), low=low, high=high, variance=variance)
-    assert interval.low is not None and interval.high is not None
-    return Estimate(value, min(interval.low, value), max(interval.high, value), fit.n, "prediction-powered")
 
 
 def _why(judged: int, unjudged: int) -> str:

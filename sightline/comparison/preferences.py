@@ -27,6 +27,7 @@ from sightline.statistics.preference_ranking import (
 )
 from sightline.study import reading, rollup
 from sightline.study.groups import families_of
+from sightline.study.machines import machine_names
 from sightline.study.study import Study
 
 MOST_IN_MATRIX = 12
@@ -49,6 +50,8 @@ class Preferences(Result):
     """Pairs of which either is preferred with a probability within the margin of one half."""
     per: tuple[str, Sequence[tuple[str, Preferences]]] | None = None
     """A tag, and the systems on the prompts with each of its values."""
+    by_machine: bool = False
+    """Whether models alone voted."""
 
     @property
     def winner(self) -> str | None:
@@ -97,6 +100,8 @@ class Preferences(Result):
     def notes(self) -> Sequence[str]:
         ranked = self.ranking
         made = [f"{self._how} {self._over}".strip()]
+        if self.by_machine:
+            made.append("These are votes of a model, not of people: sightline judge says how far they agree.")
         bad = int(np.triu(ranked.both_bad).sum())
         if bad:
             say = "1 vote says that both are bad: it counts as a tie, and is shown."
@@ -367,7 +372,8 @@ def preferences(
     else:
         group, rank = votes["group"].to_numpy(), votes["rank"].to_numpy()
         ranking = rank_by_orders(group, first, rank, unit, rater, names, confidence=confidence)
-    return Preferences(question, ranking, orders=not second, where=where)
+    by_machine = question in machine_names(study)
+    return Preferences(question, ranking, orders=not second, where=where, by_machine=by_machine)
 
 
 def _ranks(best: int, worst: int) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import numpy as np
@@ -11,11 +12,18 @@ import polars as pl
 
 from sightline.comparison.breakdown import main_tags
 from sightline.comparison.values import Basis, values_by
+from sightline.comparison.where import rephrasings
 from sightline.errors import DataError
 from sightline.estimate import Cell, Direction, Estimate, absent
+from sightline.judging.charts import bars, categories_chart, validation_chart, validation_table
+from sightline.judging.controls import controls_of
+from sightline.judging.labels import QueryCategories, unanimous
+from sightline.judging.round_people import RoundAnnotator, control_results
 from sightline.language import wordnet
 from sightline.language.abstraction import depths
 from sightline.measures.rankings import relevance
+from sightline.records import ImageKey
+from sightline.rendering.blocks import Figure
 from sightline.rendering.result import Result
 from sightline.rendering.tables import Column, Table
 from sightline.statistics.correlation import Correlation, spearman
@@ -25,6 +33,7 @@ from sightline.statistics.votes import CATEGORIES, agreement_categories
 from sightline.study import reading
 from sightline.study.relevance import rules
 from sightline.study.study import Study
+from sightline.study.writing.scenes import scenes
 from sightline.verbs import option, verb
 
 FEATURES = {
@@ -36,6 +45,7 @@ FEATURES = {
     "contested": "judged images on which votes differ",
 }
 """The features of a query, with their headings in tables; `contested` is a proportion."""
+MOST_KINDS = 25
 SHOWN = 10
 """Queries that a terminal lists."""
 
@@ -79,6 +89,9 @@ class QueryAnalysis(Result):
     """The queries with their features, what correlates with their values, and everything split by tags.
 
     `queries` has one row per query: prompt_id, text, the features and `value`, the mean over systems.
+    `by_query` counts the categories of agreement of each query, the least unanimous first, and `kinds` the
+    judged images that show each kind of object, as far as scenes are known. `controls` are annotators whose
+    answers to control items are known.
     """
 
     by: str
@@ -87,6 +100,9 @@ class QueryAnalysis(Result):
     related: Sequence[FeatureCorrelation]
     described: Sequence[FeatureMean]
     agreed: Sequence[VoteCategories]
+    by_query: Sequence[QueryCategories] = ()
+    kinds: Sequence[tuple[str, int]] = ()
+    controls: Sequence[RoundAnnotator] = ()
     notes: Sequence[str] = ()
 
     @property
@@ -110,8 +126,36 @@ class QueryAnalysis(Result):
             "described": self._described(),
             "agreed": self._agreed(),
             "queries": self._queries(),
+            "kinds": self._kinds(),
+            "controls": validation_table(self.controls),
         }
         return {name: table for name, table in made.items() if table.rows}
+
+    def figures(self) -> dict[str, Figure]:
+        """Agreement by query, what the judged images show, control items (ConQA, figures 4, 2 and 3)."""
+        made = {}
+        if self.by_query:
+            rows = list(self.by_query)
+            made["agreement"] = Figure(
+                categories_chart(rows),
+                categories_chart(rows, wide=False),
+                "How far people agree on the judged images of each query, the least unanimous queries first.",
+            )
+        if self.kinds:
+            shown = self.kinds[:MOST_KINDS]
+            made["kinds"] = Figure(
+                bars(shown, "judged images"),
+                bars(shown, "judged images", wide=False),
+                f"Judged images that show each kind of object, the {len(shown)} most frequent of "
+                f"{len(self.kinds)} kinds.",
+            )
+        if self.controls:
+            made["controls"] = Figure(
+                validation_chart(self.controls),
+                validation_chart(self.controls, wide=False),
+                "Control items that each annotator passed and failed.",
+            )
+        return made
 
     @property
     def _features(self) -> list[str]:
@@ -162,6 +206,10 @@ class QueryAnalysis(Result):
         ]
         return Table(columns, rows, "Agreement of the votes on an image")
 
+    def _kinds(self) -> Table:
+        columns = [Column("kind", "kind of object"), Column("images", "judged images")]
+        return Table(columns, [list(each) for each in self.kinds], "What the judged images show", SHOWN)
+
     def _queries(self) -> Table:
         features = self._features
         hardest = self.queries.sort("value", descending=self.direction == "lower", nulls_last=True)
@@ -188,6 +236,9 @@ def queries(
         str | Sequence[str],
         option("Split by these tags of prompts, separated by commas.", metavar="TAGS", shown="the main ones"),
     ] = (),
+    with_rephrasings: Annotated[
+        bool, option("Count rephrasings as queries of their own; otherwise only originals are analysed.")
+    ] = False,
 ) -> QueryAnalysis:
     """Find what goes with a query being hard.
 
@@ -198,6 +249,8 @@ def queries(
     if basis.values.is_empty():
         raise DataError(f"no query has a value of {basis.name}", remedy=f"sightline score STUDY {basis.name}")
     notes: list[str] = []
+    if not with_rephrasings:
+        basis = _originals(study, basis, notes)
     categories = _categories(study)
     if categories.is_empty():
         notes.append("There are no votes on relevance, so nothing can be said about agreement.")
@@ -212,8 +265,63 @@ def queries(
         _related(analysed, basis),
         _described(analysed, groups),
         _agreed(categories.join(analysed, on="prompt_id", how="semi"), groups),
+        _by_query(categories, analysed),
+        _kinds(study, categories.join(analysed, on="prompt_id", how="semi")),
+        _controls(study),
         notes,
     )
+
+
+def _controls(study: Study) -> list[RoundAnnotator]:
+    """How each annotator did on control items of relevance, the one with most of them first."""
+    question = rules(study).relevance
+    if question not in {asked.name for _, asked in reading.questions(study)}:
+        return []
+    votes, items, _ = reading.votes(study, question)
+    known = controls_of(study, votes, items["item_id"].to_list())
+    results = control_results(votes, known)[:, :2].tolist()
+    people = [
+        RoundAnnotator(each.name, passed=passed, failed=failed)
+        for each, (passed, failed) in zip(votes.annotators, results, strict=True)
+        if passed + failed
+    ]
+    return sorted(people, key=lambda each: (-each.passed - each.failed, each.name))
+
+
+def _by_query(categories: pl.DataFrame, queries: pl.DataFrame) -> list[QueryCategories]:
+    """The categories of agreement of each query, the least unanimous first."""
+    counted = (
+        categories.join(queries.select("prompt_id", "text"), on="prompt_id")
+        .group_by("prompt_id", "text", maintain_order=True)
+        .agg(*((pl.col("category") == name).sum().alias(name) for name in CATEGORIES))
+    )
+    rows = [QueryCategories("", key, text, list(counts)) for key, text, *counts in counted.iter_rows()]
+    return sorted(rows, key=lambda row: (unanimous(row.counts), row.prompt_id))
+
+
+def _kinds(study: Study, categories: pl.DataFrame) -> list[tuple[str, int]]:
+    """How many judged images show each kind of object, the most frequent first."""
+    judged = set(categories["image_id"].to_list())
+    if not judged:
+        return []
+    names = reading.images(study).filter(pl.col("image_id").is_in(list(judged)))
+    keys = {ImageKey(*row) for row in names.select("collection", "name").iter_rows()}
+    counts: Counter[str] = Counter()
+    for key, scene in scenes(study).items():
+        if key in keys:
+            counts.update({str(each["kind"]) for each in scene.get("objects", ()) if each.get("kind")})
+    return sorted(counts.items(), key=lambda each: (-each[1], each[0]))
+
+
+def _originals(study: Study, basis: Basis, notes: list[str]) -> Basis:
+    """The values on queries that rephrase no other, unless there are none."""
+    others = basis.values["prompt_id"].is_in(list(rephrasings(study)))
+    if others.all():
+        return basis
+    if others.any():
+        left = basis.values.filter(others)["prompt_id"].n_unique()
+        notes.append(f"{left:,} rephrasings are left out; --with-rephrasings counts each as a query.")
+    return replace(basis, values=basis.values.filter(~others))
 
 
 def _queries(study: Study, basis: Basis, categories: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
@@ -254,11 +362,11 @@ def _relevant(study: Study, min_rel: float) -> pl.DataFrame:
 
 
 def _categories(study: Study) -> pl.DataFrame:
-    """prompt_id and category of agreement of every judged pair of prompt and image.
+    """prompt_id, image_id and category of agreement of every judged pair of prompt and image.
 
     A vote above the middle of the scale says relevant, one below irrelevant, one in the middle unsure.
     """
-    schema = {"prompt_id": pl.Int64, "category": pl.String}
+    schema = {"prompt_id": pl.Int64, "image_id": pl.Int64, "category": pl.String}
     question = rules(study).relevance
     if question not in {asked.name for _, asked in reading.questions(study)}:
         return pl.DataFrame(schema=schema)
@@ -277,7 +385,7 @@ def _categories(study: Study) -> pl.DataFrame:
     names = [CATEGORIES[each] if each >= 0 else None for each in place.tolist()]
     items = subjects.select("prompt_id", "image_id", "image_b", pl.Series("category", names, pl.String))
     kept = (pl.col("prompt_id") > 0) & (pl.col("image_id") > 0) & (pl.col("image_b") == 0)
-    return items.filter(kept & pl.col("category").is_not_null()).select("prompt_id", "category")
+    return items.filter(kept & pl.col("category").is_not_null()).select("prompt_id", "image_id", "category")
 
 
 def _related(queries: pl.DataFrame, basis: Basis) -> list[FeatureCorrelation]:

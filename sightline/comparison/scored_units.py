@@ -9,9 +9,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sightline.comparison.values import Basis, raters_of, scored_measure, scores_by_system, unit_means
+from sightline.comparison.values import Basis, raters_of, unit_means
 from sightline.errors import UsageError
 from sightline.extension import Configured
+from sightline.measures.by_system import scored_measure, scores_by_system
 from sightline.statistics.crossed import Panel, Variance
 from sightline.statistics.prediction_powered import Powered, powered_mean
 from sightline.statistics.significance import holm

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated
 
-from sightline.comparison.items import asked, chosen, families, scored, truths_of
+from sightline.comparison.items import asked, chosen, scored, truths_of, units_of
 from sightline.comparison.measure_trust import (
     GroupTrust,
     HeldOut,
@@ -21,7 +21,8 @@ from sightline.comparison.measure_trust import (
     trusted,
 )
 from sightline.errors import DataError, UsageError
-from sightline.estimate import Cell, Estimate, absent, format_cell
+from sightline.estimate import Cell, Estimate, absent, format_cell, plural
+from sightline.extension import IMPORTED
 from sightline.rendering.blocks import Figure
 from sightline.rendering.charts import Dot, dot_interval
 from sightline.rendering.result import Result
@@ -89,12 +90,13 @@ class Trust(Result):
             closest = named(list(self.best.values()))
             return f"None of these can stand in for people here; the closest: {closest}."
         rest = [each for name, each in self.best.items() if name not in {one.question for one in able}]
-        text = f"Close enough to people to stand in for them on prompts like these: {named(able)}."
+        like = able[0].drawn if able[0].drawn == "images" else "prompts"
+        text = f"Close enough to people to stand in for them on {like} like these: {named(able)}."
         return text + (f" None is for the other questions; the closest: {named(rest)}." if rest else "")
 
     @property
     def notes(self) -> Sequence[str]:
-        found = [self._about_levels(), self._about_pairs()]
+        found = [self._about_levels(), self._about_pairs(), self._about_directions()]
         for each in self.rows:
             if each.reversed:
                 better, worse = each.reversed[0]
@@ -139,7 +141,24 @@ class Trust(Result):
                 "The headline is within prompts: does the measure order the answers to one prompt as people "
                 "do? n counts prompts."
             )
+        drawn = {each.drawn for each in self.rows}
+        if drawn & {"images", "references"}:
+            more = " (the images made from one count as one)" if "references" in drawn else ""
+            return (
+                f"The headline is pooled: the images answer no prompt. n counts {' and '.join(drawn)}{more}."
+            )
         return "The headline is pooled: no prompt has several answers with different truth. n counts prompts."
+
+    def _about_directions(self) -> str:
+        """Imported measures of which nobody said what is better are never the closest, however close."""
+        open_ = {each.measure for each in self.rows if each.direction == "none"}
+        imported = sum(name.endswith(IMPORTED) for name in open_)
+        if not imported or all(each.measure in open_ for each in self.rows):
+            return ""
+        return (
+            f"Of {plural(imported, 'imported measure')} the direction is not known, which excludes "
+            "them from the finding. Say it: sightline import with --replace --option direction=higher"
+        )
 
     def _about_pairs(self) -> str:
         """Why pairs of systems may be wrong though the order is right."""
@@ -173,7 +192,8 @@ class Trust(Result):
                 width=width,
             ),
             "1 agrees fully with people, 0 not at all, −1 is the opposite. Measures of which lower is better "
-            "should correlate negatively. A dot without a line has too few prompts for an interval.",
+            "should correlate negatively. A dot without a line has too few "
+            f"{known[0].drawn} for an interval.",
             [(name, colours[name].name) for name in questions] if len(questions) > 1 else (),
         )
         return {"correlations": figure}
@@ -236,7 +256,7 @@ class Trust(Result):
         return Table(columns, rows, f"Measures against people for each {self.per}")
 
     def _held_out(self) -> Table:
-        columns = [Column("question"), Column("measure"), Column("n", "held-out prompts")]
+        columns = [Column("question"), Column("measure"), Column("n", "held-out prompts or images")]
         for name, title in FIGURES.items():
             columns += [Column(name, title, format=".3f"), Column(f"{name}_sd", "SD", format=".3f")]
         rows: list[list[Cell]] = []
@@ -271,7 +291,11 @@ def trust(
         option("Set this question or measure against it.", metavar="QUESTION|MEASURE", shown="every measure"),
     ] = "",
     per: Annotated[
-        str, option("Split by the values of this tag, or by system, suite or words.", metavar="TAG")
+        str,
+        option(
+            "Split by the values of this tag of prompts or images, or by system, suite, words or collection.",
+            metavar="TAG",
+        ),
     ] = "",
     splits: Annotated[
         int, option("Repeat this many grouped 80/20 splits, with all measures combined too.", least=0)
@@ -288,6 +312,13 @@ def trust(
     home = shlex.quote(str(study.home))
     questions = {each.name: each for _, each in reading.questions(study)}
     names = [reading.question(study, question)[1].name] if question else [*questions]
+    # Before any score is read or ranking measured: where there is no truth, nothing can be related.
+    if all(reading.newest_settlement(study, name) is None for name in names):
+        raise DataError(
+            f"{question} has no truth yet" if question else "no question has truth yet",
+            where=study.name,
+            remedy=f"sightline truth {home}",
+        )
     if against in questions:
         if not question or question == against:
             raise UsageError(
@@ -301,7 +332,7 @@ def trust(
             raise DataError("nothing is scored yet", where=study.name, remedy=_instead(study, [*questions]))
         measures = chosen(measures, against, [*questions]) if against else measures
     label = labels(study, per) if per else None
-    units = families(study)
+    units = units_of(study)
     systems = dict(reading.systems(study).select("system_id", "system").iter_rows())
     rows: list[MeasureTrust] = []
     differences: list[MeasureDifference] = []

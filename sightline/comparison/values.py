@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -14,7 +13,8 @@ from numpy.typing import NDArray
 from sightline import registry
 from sightline.errors import DataError, UsageError, near
 from sightline.estimate import Direction
-from sightline.extension import MEASURE_KINDS, Configured
+from sightline.extension import Configured
+from sightline.measures.by_system import imported_as, reads_stored, scored_measure, scores_by_system
 from sightline.measures.rankings import Ranked, rankings_for
 from sightline.statistics.crossed import MIN_RATERS, Panel
 from sightline.study import reading, rollup
@@ -233,12 +233,24 @@ def values_by(study: Study, by: str | None, ranked: Ranked | None = None) -> Bas
     return _with_failures(study, _values_by(study, by, ranked))
 
 
+def _need_systems(study: Study) -> None:
+    counts = reading.counts(study)
+    if counts["image"] and not counts["system"]:
+        raise DataError(
+            "there are no systems to compare: the images answer no prompts",
+            where=study.name,
+            remedy="Set measures of images against people with sightline trust STUDY, or compare how "
+            "collections are distributed with sightline distributions STUDY MEASURE.",
+        )
+
+
 def _values_by(study: Study, by: str | None, ranked: Ranked | None) -> Basis:
     questions = {asked.name: asked for _, asked in reading.questions(study)}
     settled = reading.about_systems(study)
     if by is None:
         known = settled or ranking_measures(study)
         if not known:
+            _need_systems(study)
             remedy = _by_ranking(study) or "Aggregate the judgements first: sightline truth STUDY"
             raise DataError("there is no truth to compare by", where=study.name, remedy=remedy)
         by = known[0]
@@ -251,9 +263,16 @@ def _values_by(study: Study, by: str | None, ranked: Ranked | None) -> Basis:
     chosen = scored_measure(study, by, settled)
     spec = chosen.spec
     low, high = spec.range
-    if spec.kind == "of_ranking":
+    if spec.kind == "of_ranking" and not reads_stored():
         ranked = rankings_for(study, chosen, ranked)
         return Basis(ranked.values(chosen), chosen.short, spec.direction, low, high, chosen, ranked)
+    if spec.kind == "of_ranking":
+        try:
+            ranked = rankings_for(study, chosen, ranked)
+        except DataError:  # only what is said of gaps rests on them
+            ranked = None
+        values = scores_by_system(study, str(chosen))
+        return Basis(values, chosen.short, spec.direction, low, high, chosen, ranked)
     return Basis(scores_by_system(study, str(chosen)), chosen.short, spec.direction, low, high, chosen)
 
 
@@ -270,6 +289,9 @@ def ranking_measures(study: Study) -> list[str]:
     forms = [str(form) for form in scored["measure"]]
     by_form = {form: registry.find_measure(form) for form in forms}
     good, ranked = [], None
+    if reads_stored():
+        good = [form for form in forms if by_form[form].spec.direction != "none"]
+        return sorted(good, key=lambda form: not form.startswith("ndcg"))
     for form in forms:
         if by_form[form].spec.direction == "none":
             continue
@@ -284,46 +306,11 @@ def ranking_measures(study: Study) -> list[str]:
     return sorted(good, key=lambda form: not form.startswith("ndcg"))
 
 
-def scored_measure(study: Study, by: str, settled: Sequence[str]) -> Configured:
-    """The measure a user means: as written if it is scored, else the one scored form of that name."""
-    forms = [str(row["measure"]) for row in reading.measures(study).iter_rows(named=True) if row["values"]]
-    name = by.partition("(")[0].partition("@")[0]
-    alike = [form for form in forms if form.partition("(")[0] == name]
-    if not alike:
-        remedy = near(by, [*settled, *(form.partition("(")[0] for form in forms)])
-        if any(name in registry.names(kind) for kind in MEASURE_KINDS):
-            remedy = f"Compute it first: sightline score {study.name} {shlex.quote(by)}"
-        raise UsageError(f"there is neither a question nor a scored measure called {by!r}", remedy=remedy)
-    asked = registry.find_measure(by)
-    if str(asked) in alike:
-        return asked
-    if by == name and len(alike) == 1:
-        return registry.find_measure(alike[0])
-    raise UsageError(f"{asked.short} is not scored in this study", remedy=f"Scored are: {'; '.join(alike)}.")
-
-
-def scores_by_system(study: Study, measure: str) -> pl.DataFrame:
-    """A system's mean score on each prompt.
-
-    Rankings are measured again: judgements, settings and answers may have changed since they were scored, and
-    finding that out costs more than the measure.
-    """
-    configured = registry.find_measure(measure)
-    if configured.spec.kind == "of_ranking":
-        return rankings_for(study, configured).values(configured)
-    scores = reading.scores(study, configured.identity).filter(pl.col("value").is_not_null())
-    kind = configured.spec.kind
-    if kind == "of_set":
-        systems = reading.systems(study).select("system_id", "system")
-        return scores.join(systems, on="system_id").select("prompt_id", "system_id", "system", "value")
-    on = {"of_image": ["image_id"], "of_answer": ["prompt_id", "image_id"]}.get(kind)
-    if on is None:
-        raise UsageError(f"{measure} is a measure of a prompt: it does not tell systems apart")
-    answers = reading.answers(study).filter(pl.col("image_id").is_not_null())
-    return (
-        answers.drop("score")
-        .join(scores.select([*on, "value"]), on=on)
-        .group_by("prompt_id", "system_id", "system")
-        .agg(pl.col("value").mean())
-        .sort("prompt_id", "system_id")
-    )
+def system_measure(study: Study, name: str) -> Configured | None:
+    """The measure of systems that a name means; None where it means something else."""
+    bare = name.partition("(")[0].partition("@")[0].strip()
+    if registry.has("of_system", bare):
+        return scored_measure(study, name, ())
+    held = reading.measures(study).filter((pl.col("kind") == "of_system") & (pl.col("values") > 0))
+    elsewhere = imported_as(name, [str(form) for form in held["measure"]])
+    return registry.find_measure(elsewhere[0]) if len(elsewhere) == 1 else None

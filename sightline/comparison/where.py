@@ -14,11 +14,20 @@ from sightline.study.study import Study
 PIECE = re.compile(r"""\s*(\(|\)|\b(?:and|or|not)\b(?=\s|\(|$)|"[^"]*"|'[^']*')""", re.IGNORECASE)
 REMEDY = "Write a tag and its value, joined by and, or, not: --where 'skill=counting and not style=sketch'"
 
+ORIGINAL = "original"
+
+
+def rephrasings(study: Study) -> set[int]:
+    """The prompts that say another one in other words."""
+    links = reading.links(study)
+    return {int(prompt) for prompt in links.filter(pl.col("kind") == "rephrases")["prompt_id"]}
+
 
 def prompts_where(study: Study, where: str) -> list[int]:
     """The prompts that an expression keeps, such as `skill=counting and not (style=sketch or suite=easy)`.
 
-    `suite` names the suite a prompt is from, `prompt` its reference; any other name is a tag.
+    `suite` names the suite a prompt is from, `prompt` its reference; any other name is a tag. The single word
+    `original` keeps the prompts that rephrase no other.
     """
     words = _words(where)
     if not words:
@@ -92,6 +101,8 @@ class _Reader:
                 raise UsageError(f"a parenthesis of {self._where!r} is not closed", remedy=REMEDY)
             self._at += 1
             return chosen
+        if word == ORIGINAL:
+            return self._every - frozenset(rephrasings(self._study))
         name, separator, value = (part.strip() for part in word.partition("="))
         if not separator or word in ("and", "or", ")"):
             raise UsageError(f"cannot read {self._where!r}", remedy=REMEDY)

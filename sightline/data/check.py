@@ -103,8 +103,35 @@ def check(
     Ends with exit code 1 if there is an error. Rules can be switched off, with a reason, in study.toml; see
     sightline list check.
     """
-    counts = reading.counts(study)
-    if not any(counts[table] for table in LOOKED_AT):
+    active, off = _active(study)
+    measures = _measures_of(active)
+    together: dict[str, list[Configured]] = {}
+    for measure in measures.values():
+        together.setdefault(measure.spec.kind, []).append(measure)
+    own = {measure.identity for measure in measures.values()} - listing.scored_measures(study)
+    if own:
+        settling.note_events(study, "check", "measured", [{"measure": each} for each in sorted(own)])
+    for alike in together.values():
+        run_together(study, alike, workers=workers, listener=listener)
+    return _found(study, active, measures, off, strict)
+
+
+def stored_check(study: Study) -> tuple[Check, Sequence[str]]:
+    """What the rules find in what the study holds, and the rules that need measures it does not hold.
+
+    Nothing is measured and nothing written: for a report.
+    """
+    active, off = _active(study)
+    measures = _measures_of(active)
+    open_ = {name for name, each in measures.items() if listing.unscored_images(study, each.identity)}
+    left = [rule.name for rule in active if open_ & set(rule.spec.details["measures"])]
+    ready = [rule for rule in active if rule.name not in left]
+    return _found(study, ready, measures, off), left
+
+
+def _active(study: Study) -> tuple[list[Configured], list[tuple[str, str]]]:
+    """The rules that are switched on, and the others with their reasons."""
+    if not any(reading.counts(study)[table] for table in LOOKED_AT):
         # Images can be checked before there are prompts; this refuses a study with nothing at all.
         reading.need_prompts(study)
     switched = _switched_off(study)
@@ -116,23 +143,25 @@ def check(
             where=str(study.home / SETTINGS_FILE),
             remedy=near(unknown[0], registry.names("check")),
         )
-    active = [rule for rule in rules if rule.name not in switched]
-    measures = {
-        name: registry.find_measure(name) for rule in active for name in rule.spec.details["measures"]
-    }
-    together: dict[str, list[Configured]] = {}
-    for measure in measures.values():
-        together.setdefault(measure.spec.kind, []).append(measure)
-    own = {measure.identity for measure in measures.values()} - listing.scored_measures(study)
-    if own:
-        settling.note_events(study, "check", "measured", [{"measure": each} for each in sorted(own)])
-    for alike in together.values():
-        run_together(study, alike, workers=workers, listener=listener)
-    material = _Material(study, measures)
-    findings = [found for rule in active for found in _apply(rule, material)]
-    findings.sort(key=lambda found: SEVERITIES.index(found.finding.severity))
     off = [(name, reason) for name, reason in switched.items() if name not in dict(broken)]
-    return Check(findings, [*off, *broken], _checked(counts, active), strict)
+    return [rule for rule in rules if rule.name not in switched], [*off, *broken]
+
+
+def _measures_of(rules: Sequence[Configured]) -> dict[str, Configured]:
+    return {name: registry.find_measure(name) for rule in rules for name in rule.spec.details["measures"]}
+
+
+def _found(
+    study: Study,
+    rules: Sequence[Configured],
+    measures: Mapping[str, Configured],
+    off: Sequence[tuple[str, str]],
+    strict: bool = False,
+) -> Check:
+    material = _Material(study, measures)
+    findings = [found for rule in rules for found in _apply(rule, material)]
+    findings.sort(key=lambda found: SEVERITIES.index(found.finding.severity))
+    return Check(findings, off, _checked(reading.counts(study), rules), strict)
 
 
 def _switched_off(study: Study) -> dict[str, str]:
@@ -195,7 +224,7 @@ def _checked(counts: Mapping[str, int], active: Sequence[Configured]) -> str:
 
 
 class _Material:
-    """The study as rules see it; see records.Material."""
+    """The study as rules see it; see checks.Material."""
 
     def __init__(self, study: Study, measures: Mapping[str, Configured]) -> None:
         self._study = study
@@ -251,5 +280,5 @@ class _Material:
             )
         identity = self._measures[measure].identity
         scores = reading.scores(self._study, identity)
-        evidence = listing.evidence(self._study, identity)
+        evidence = listing.evidence(self._study, identity).drop("prompt_id")
         return scores.join(evidence, on="image_id", how="left", maintain_order="left")

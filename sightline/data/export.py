@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import shutil
+import tarfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +15,7 @@ import polars as pl
 
 from sightline import registry
 from sightline.data.export_settings import FILES, named_files
-from sightline.data.sources import Source
+from sightline.data.sources import Source, prompt_ref
 from sightline.data.sources.plain import (
     EXPORT_NOTE,
     EXPORT_VERSION,
@@ -28,7 +29,7 @@ from sightline.extension import Configured, Extension
 from sightline.records import NewPrompt
 from sightline.rendering.result import Result
 from sightline.rendering.tables import Column, Table
-from sightline.study import listing, reading
+from sightline.study import listing, predicted, reading
 from sightline.study.study import SETTINGS_FILE, Study
 from sightline.study.writing.copying import copy_study, portable_settings
 from sightline.study.writing.references import references
@@ -72,8 +73,8 @@ def export(
     form: Annotated[
         str,
         option(
-            "Write csv, jsonl or parquet (one file per table), trec (rankings and relevance), or study (a "
-            "full copy).",
+            "Write csv, jsonl or parquet (one file per table), huggingface or webdataset (with the images), "
+            "trec (rankings and relevance), or study (a full copy).",
             "--as",
             metavar="FORM",
         ),
@@ -81,9 +82,9 @@ def export(
     tables: Annotated[
         str | Sequence[str] | None,
         option(
-            "Write this table: prompts, tags, links, systems, answers, images, captions, scenes, references, "
-            "questions, annotators, controls, rounds, round_items, tasks, judgements, truths, scores or "
-            "predictions; repeatable.",
+            "Write this table: prompts, tags, links, systems, answers, images, image_tags, captions, scenes, "
+            "references, questions, annotators, controls, rounds, round_items, tasks, remarks, judgements, "
+            "truths, scores or predictions; repeatable.",
             "--table",
             metavar="TABLE",
             shown="every table",
@@ -92,7 +93,7 @@ def export(
 ) -> Export:
     """Write tables of a study to files, or copy the whole study.
 
-    sightline import STUDY TO imports the folder again, except for scores and predictions, which can be
+    sightline import STUDY TO imports the folder again, scores with their evidence included; predictions are
     computed again. Roles, exclusions, adjudications, control answers and rounds go along, so that the truth
     of the imported study is the same; a selection that leaves them behind says so. Prompts, answers,
     captions, judgements and truths have the columns of the plain import forms. A copy is safe to make while
@@ -112,7 +113,8 @@ def export(
             raise UsageError(f"there is no table called {name!r}", remedy=near(name, TABLES))
     exporter = registry.configure("exporter", form)
     exporter.require()
-    chosen += [each for each in ("round_items", "tasks") if "rounds" in chosen and each not in chosen]
+    with_rounds = ("round_items", "tasks", "remarks")
+    chosen += [each for each in with_rounds if "rounds" in chosen and each not in chosen]
     if not exporter.spec.details["suffix"]:
         return _own_layout(study, exporter, folder, chosen)
     frames: dict[str, pl.DataFrame] = {}
@@ -199,7 +201,7 @@ def _leave_note(folder: Path, rows: Mapping[str, int], left: str) -> None:
 
 
 class _LazyTables(Mapping[str, "pl.DataFrame"]):
-    """Tables that are read when an exporter asks for them: few exporters want all."""
+    """Tables that are read when an exporter asks for them: few exporters want all; and the images' bytes."""
 
     def __init__(self, study: Study, names: Sequence[str]) -> None:
         self._study = study
@@ -209,6 +211,10 @@ class _LazyTables(Mapping[str, "pl.DataFrame"]):
         if name not in self._names:
             raise KeyError(name)
         return TABLES[name](self._study)
+
+    def picture(self, sha256: str) -> bytes:
+        """The bytes of an image by its content hash."""
+        return self._study.files.read(sha256)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)
@@ -224,13 +230,23 @@ def _own_layout(study: Study, exporter: Configured, folder: Path, tables: Sequen
     rows = {}
     for path in written:
         if path.name != NOTES:
-            with path.open("rb") as file:
-                rows[str(path.relative_to(folder))] = sum(1 for _ in file)
+            rows[str(path.relative_to(folder))] = _rows_in(path)
     # Such a file has what was decided, not the decisions.
     left = _left_behind(study, ["truths"])
     if left:
         notes.append(f"This form carries no decisions: {left} stay behind. Export as csv to keep them.")
     return Export(exporter.short, str(folder), [str(path) for path in written], rows, notes)
+
+
+def _rows_in(path: Path) -> int:
+    """The rows of a Parquet file, the samples of a shard, or the lines of a text."""
+    if path.suffix == ".parquet":
+        return int(pl.scan_parquet(path).select(pl.len()).collect().item())
+    if path.suffix == ".tar":
+        with tarfile.open(path) as archive:
+            return sum(member.name.endswith(".json") for member in archive)
+    with path.open("rb") as file:
+        return sum(1 for _ in file)
 
 
 def _copy(study: Study, folder: Path, tables: str | Sequence[str] | None) -> Export:
@@ -262,7 +278,10 @@ def write_table(table: pl.DataFrame, path: str | Path) -> Path:
 
 
 def prompt_table(refs: Sequence[str], prompts: Sequence[NewPrompt]) -> pl.DataFrame:
-    """Prompts in the plain form: prompt_id, prompt, expects as JSON and one column per tag."""
+    """Prompts in the plain form: prompt_id, prompt, expects as JSON, builds_on and one column per tag.
+
+    Of the simpler prompts that they build on those are named that are in the table themselves.
+    """
     tags = dict.fromkeys(name for prompt in prompts for name in prompt.tags)
     columns: dict[str, list[str | None]] = {
         "prompt_id": list(refs),
@@ -270,6 +289,11 @@ def prompt_table(refs: Sequence[str], prompts: Sequence[NewPrompt]) -> pl.DataFr
     }
     if any(prompt.expects is not None for prompt in prompts):
         columns["expects"] = [_json(prompt.expects) for prompt in prompts]
+    there = set(refs)
+    built = [[prompt_ref(each.text) for each in prompt.builds_on] for prompt in prompts]
+    simpler = [_ids([ref for ref in dict.fromkeys(each) if ref in there]) for each in built]
+    if any(simpler):
+        columns["builds_on"] = [each or None for each in simpler]
     for name in tags:
         columns[f"tags.{name}"] = [prompt.tags.get(name) for prompt in prompts]
     return pl.DataFrame(columns, schema={name: pl.String for name in columns})
@@ -288,7 +312,8 @@ def _written(write: Callable[[], Sequence[Path]], where: Path) -> Sequence[Path]
         ) from None
 
 
-def _prompts(study: Study) -> pl.DataFrame:
+def study_prompts(study: Study) -> pl.DataFrame:
+    """Every prompt of a study in the plain form, with its suite, its links and its translations."""
     records, translations_of = reading.prompt_records(study), translations(study)
     prompts = [NewPrompt(prompt.text, prompt.tags, prompt.expects) for prompt in records.values()]
     table = prompt_table([prompt.key.ref for prompt in records.values()], prompts)
@@ -352,9 +377,9 @@ def _json(value: Mapping[str, Any] | None) -> str | None:
     return None if value is None else json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
-def _ids(values: pl.Series) -> str:
+def _ids(values: Sequence[str] | pl.Series) -> str:
     """Ids in one cell: separated by spaces, or as a JSON list where an id contains white space itself."""
-    ids = values.to_list()
+    ids = list(values)
     plain = " ".join(ids)
     return plain if plain.split() == ids and plain[:1] != "[" else json.dumps(ids, ensure_ascii=False)
 
@@ -390,7 +415,7 @@ def _predictions(study: Study) -> pl.DataFrame:
     for key, question, rule in (
         reading.settlements(study).select("settlement_id", "question", "rule").iter_rows()
     ):
-        joined = reading.predictions(study, key).join(prompts, on="prompt_id", maintain_order="left")
+        joined = predicted.predictions(study, key).join(prompts, on="prompt_id", maintain_order="left")
         named = joined.drop("prompt_id").rename({"spec": "predictor", "ref": "prompt_id"})
         parts.append(
             named.with_columns(question=pl.lit(question), rule=pl.lit(rule)).select(*texts, *numbers)
@@ -399,12 +424,13 @@ def _predictions(study: Study) -> pl.DataFrame:
 
 
 TABLES: Mapping[str, Callable[[Study], pl.DataFrame]] = {
-    "prompts": _prompts,
+    "prompts": study_prompts,
     "tags": listing.named_tags,
     "links": listing.named_links,
     "systems": lambda study: reading.systems(study).select("system", "kind", "collection"),
     "answers": _answers,
     "images": listing.named_images,
+    "image_tags": listing.named_image_tags,
     "captions": listing.named_captions,
     "scenes": _scenes,
     "references": _references,
@@ -414,6 +440,7 @@ TABLES: Mapping[str, Callable[[Study], pl.DataFrame]] = {
     "rounds": listing.named_rounds,
     "round_items": _round_items,
     "tasks": listing.named_tasks,
+    "remarks": listing.named_remarks,
     "judgements": _judgements,
     "truths": _truths,
     "scores": listing.named_scores,

@@ -10,15 +10,27 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import islice
+from dataclasses import replace as replace_
+from itertools import chain, islice
 from pathlib import Path
 from typing import Annotated, Any
 
 from sightline import registry
+from sightline.data.attaching import (
+    ATTACHING,
+    Attaching,
+    Texts,
+    known_names,
+    of_known_prompts,
+    texts_of,
+    with_pictures,
+)
 from sightline.data.export_settings import take_over_settings
-from sightline.data.sources import IMAGES, TABLES, Source, prompt_ref
+from sightline.data.preview import chosen, shown
+from sightline.data.sources import Source
 from sightline.data.sources.plain import export_note
 from sightline.data.sources.topics import topics_file
+from sightline.data.unknown_layouts import unknown_layout
 from sightline.errors import DataError, SightlineError, StudyError, UsageError, near
 from sightline.estimate import plural
 from sightline.extension import Configured, Extension, Spec
@@ -27,14 +39,13 @@ from sightline.records import (
     Answer,
     Assignment,
     Image,
-    ImageKey,
     Judgement,
     JudgingRound,
     KnownAnswer,
     Prompt,
-    PromptKey,
     Record,
     Reference,
+    Score,
     System,
     Truth,
 )
@@ -46,21 +57,23 @@ from sightline.study.study import Study
 from sightline.study.writing.loading import load
 from sightline.verbs import argument, option, verb
 
-REFERRING = ("trec_run", "trec_qrels")
+REFERRING = ("trec_run", "trec_qrels", "scores")
 """Layouts that name prompts and images which the study holds already."""
 JUDGING = ("judgements", "truths")
 """Layouts that say nothing of systems but what was judged of them."""
 SPARE = 64 * 1024**2
 """Bytes that must stay free besides those of the images: the database grows as well."""
+EXAMPLES_LEFT = 20
+"""How many images that fit no prompt are listed on a screen; JSON and CSV have all."""
 EXAMPLES = 3
 """How many records of each kind a preview shows."""
-
 _SAMPLED = 2_000
 _PLURALS: Mapping[type, str] = {
     Prompt: "prompts",
     Answer: "answers",
     Judgement: "judgements",
     Truth: "truths",
+    Score: "scores",
     Image: "images",
     System: "systems",
     Reference: "references",
@@ -121,6 +134,10 @@ class Import(Result):
     skipped: Sequence[Skipped] = ()
     claims: Sequence[Claim] = ()
     restored: int = 0
+    chosen: Sequence[str] = ()
+    """The options of a dry run, as words of the command line."""
+    unmatched: Sequence[tuple[str, str, str]] = ()
+    """File, id and reason of every image that fits no prompt of the study."""
 
     @property
     def sentence(self) -> str:
@@ -143,23 +160,29 @@ class Import(Result):
     @property
     def next(self) -> Sequence[str]:
         if self.number is None:
-            return (f"sightline import STUDY {shlex.quote(self.path)}",)
-        command = (
-            "truth" if self.counts.get("judgements") else "check" if self.counts.get("answers") else "status"
-        )
+            return (shlex.join(["sightline", "import", "STUDY", self.path, *self.chosen]),)
+        steps = {"judgements": "truth", "answers": "check", "scores": "trust"}
+        command = next((step for kind, step in steps.items() if self.counts.get(kind)), "status")
         return f"sightline {command} STUDY", f"sightline undo STUDY {self.number}   # undoes this import"
 
     def facts(self) -> Mapping[str, Any]:
-        return {**super().facts(), "skipped": [asdict(each) for each in self.skipped]}
+        own = ("unmatched", "chosen")
+        facts = {name: value for name, value in super().facts().items() if name not in own}
+        return {**facts, "skipped": [asdict(each) for each in self.skipped]}
 
     def tables(self) -> dict[str, Table]:
+        columns = [Column("file"), Column("id"), Column("reason")]
+        left = {"unmatched": Table(columns, list(self.unmatched), "Images that were left", EXAMPLES_LEFT)}
+        left = left if self.unmatched else {}
         if self.number is not None:
-            return {"": counted(self.counts, "The study holds" if self.already else "Imported")}
-        rows = [(type(record).__name__.lower(), _shown(record), record.at) for record in self.examples]
+            done = counted(self.counts, "The study holds" if self.already else "Imported")
+            return {"imported": done, **left} if left else {"": done}
+        rows = [(type(record).__name__.lower(), shown(record), record.at) for record in self.examples]
         columns = [Column("record"), Column("content"), Column("where")]
         return {
             "counts": counted(self.counts, "To be imported"),
             "examples": Table(columns, rows, "The first records"),
+            **left,
         }
 
     def _recognised(self) -> str:
@@ -177,23 +200,6 @@ def counted(counts: Mapping[str, int], caption: str) -> Table:
     """How many records of each kind, as a table."""
     rows = [(kind.replace("_", " ") + ("" if kind.endswith("s") else "s"), n) for kind, n in counts.items()]
     return Table([Column("what"), Column("n")], [row for row in rows if row[1]], caption)
-
-
-def _shown(record: Record) -> str:
-    """The content of a record without what is empty or a default."""
-    defaults = type(record)._field_defaults
-    return ", ".join(
-        f"{name}={_short(value)}"
-        for name, value in record._asdict().items()
-        if name != "at" and value not in (None, "", (), {}) and value != defaults.get(name)
-    )
-
-
-def _short(value: Any) -> str:
-    if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        return "/".join(_short(part) for part in value if part is not None)
-    text = str(dict(value) if isinstance(value, Mapping) else value)
-    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def recognise(
@@ -220,7 +226,7 @@ def recognise(
         )
     if first_trouble is not None:
         raise first_trouble
-    raise _unknown(source, _warnings(claims))
+    raise unknown_layout(source, _warnings(claims))
 
 
 @verb("collect", creates=True)
@@ -246,6 +252,10 @@ def import_(
             "Set a parameter of the layout, such as suite=coco; repeatable.", "--option", metavar="NAME=VALUE"
         ),
     ] = None,
+    prompts: Annotated[
+        str | Path | None,
+        option("Take the texts of prompts from this table of ids and texts, too.", metavar="FILE"),
+    ] = None,
     dry_run: Annotated[bool, option("Show what would be imported, and write nothing.")] = False,
     keep_broken: Annotated[
         bool, option("Record unreadable images as broken instead of refusing the import.")
@@ -265,19 +275,20 @@ def import_(
     source = Source(path, columns=columns or {})
     importer, claims = recognise(source, format, options=options)
     importer = _at_home(study, source, importer, options or {})
-    records = _records(source, importer)
-    if importer.name in JUDGING and len(reading.prompts(study)):
-        # Where there are prompts, one that is none of them is most likely a slip.
-        records = (each for each in records if not isinstance(each, Prompt))
-    if importer.name in JUDGING and not new_systems:
-        records = _of_known_systems(study, records)
-    if importer.name == "answers":
-        records = _of_known_prompts(study, records, importer)
-    by_name = importer.arguments.get("names_only") or source.path.name in export_note(source)
-    if importer.name == "answers" and not by_name:
-        records = _with_pictures(study, records)
+    texts = texts_of(prompts, importer) if prompts is not None else None
+    if claims and importer.name == "id_images" and texts is None and not len(reading.prompts(study)):
+        # Without prompts nothing is an id: the names are rather the prompts themselves.
+        others = [each.importer for each in claims if each.confidence > 0 and each.importer != importer.name]
+        importer = _configured(others[0], options or {}) if others else importer
+    records, attaching = _prepared(study, source, importer, options or {}, texts, new_systems)
     if dry_run:
-        return _preview(source, importer, claims, records)
+        words = chosen(
+            {"format": format, "prompts": prompts},
+            {"column": columns, "option": options},
+            {"keep-broken": keep_broken, "replace": replace, "new-systems": new_systems},
+        )
+        left = attaching.left if attaching else ()
+        return replace_(_preview(source, importer, claims, records), chosen=words, unmatched=left)
     check_writable(study)
     _check_space(study, source.picture_bytes())
     meter = Meter("records", 0, listener)
@@ -287,14 +298,16 @@ def import_(
             _watched(study, records),
             importer=importer.short,
             path=str(source.path.resolve()),
-            digest=_digest(source, importer),
+            digest=_digest(source, importer, texts, attaching),
             keep_broken=keep_broken,
             replace=replace,
+            closed=bool(importer.spec.details["closed"]),
             progress=lambda done: meter.add(computed=done - meter.done),
+            skip=source.skip,
         )
+        meter.finish()
     except KeyboardInterrupt:
         raise KeyboardInterrupt("Stopped. Nothing was imported; run the same command again.") from None
-    meter.finish()
     if importer.name == "export" and not loaded.already:
         take_over_settings(study, source)
     elif importer.name == "judgements" and source.path.name in export_note(source):
@@ -306,10 +319,40 @@ def import_(
         loaded.source_id,
         loaded.already,
         study.created,
-        skipped=_skipped(source),
+        skipped=[*_skipped(source), *(_skipped(texts.source) if texts else ())],
         claims=claims,
         restored=loaded.restored,
+        unmatched=attaching.left if attaching else (),
     )
+
+
+def _prepared(
+    study: Study,
+    source: Source,
+    importer: Configured,
+    options: Mapping[str, Any],
+    texts: Texts | None,
+    new_systems: bool,
+) -> tuple[Iterable[Record], Attaching | None]:
+    """The records as the study takes them: what they refer to is looked up in it."""
+    records: Iterable[Record] = _records(source, importer)
+    attaching = None
+    if importer.name in ATTACHING:
+        attaching = Attaching(study, known_names(study, importer, texts), options.get("suite"))
+        records = attaching.records(source, records)
+    if texts is not None:
+        records = chain(texts.prompts, records)
+    if importer.name in JUDGING and len(reading.prompts(study)):
+        # Where there are prompts, one that is none of them is most likely a slip.
+        records = (each for each in records if not isinstance(each, Prompt))
+    if importer.name in JUDGING and not new_systems:
+        records = _of_known_systems(study, records)
+    if importer.name in ("answers", "folder"):
+        records = of_known_prompts(study, source, records, importer)
+    by_name = importer.arguments.get("names_only") or source.path.name in export_note(source)
+    if importer.name == "answers" and not by_name:
+        records = with_pictures(study, records)
+    return records, attaching
 
 
 def _ask_all(source: Source) -> tuple[list[Claim], SightlineError | None]:
@@ -377,43 +420,15 @@ def _typed(spec: Spec, name: str, value: Any) -> Any:
         if word in ("true", "yes", "1", "false", "no", "0"):
             return word in ("true", "yes", "1")
         raise UsageError(f"{name} must be true or false, not {value!r}", remedy=f"--option {name}=true")
-    if isinstance(default, int | float):
+    optional = default is None and "float" in spec.parameter(name).annotation
+    if isinstance(default, int | float) or optional:
         try:
-            return type(default)(value)
+            return float(value) if optional else type(default)(value)
         except ValueError:
             raise UsageError(
                 f"{name} must be a number, not {value!r}", remedy=f"--option {name}={default}"
             ) from None
     return value
-
-
-def _unknown(source: Source, warnings: Sequence[str]) -> DataError:
-    known = [each.spec for each in registry.everything("importer") if isinstance(each, Extension)]
-    looked = "\n".join([*(f"    {spec.name}: {spec.meaning}" for spec in known), *warnings])
-    what = "its layout is not known"
-    hint = "Say which it is with --format NAME"
-    if source.is_table():
-        columns = [name for name in source.header(source.the_file()) if name]
-        what = f"no importer knows a table with the columns {', '.join(columns)}"
-        wanted = ("prompt", "image", "system", "caption", "question", "value", "annotator")
-        close = [f"{ours}={theirs}" for theirs in columns for ours in _close(theirs, wanted, columns)]
-        if close and not warnings:
-            pairs = " ".join(f"--column {shlex.quote(pair)}" for pair in close)
-            remedy = f"Name the columns: {pairs}. All layouts: sightline list importer"
-            return DataError(what, where=str(source.path), remedy=remedy)
-        hint = "Name the columns: " + " ".join(f"--column {pair}" for pair in close or ["prompt=THEIRS"])
-    elif not source.is_file:
-        tables = [file for file in source.files() if file.lower().endswith(TABLES)]
-        if tables:
-            hint = f"Import a file of it, for example {source.path / tables[0]}"
-        elif not source.folders() and not tables:
-            what = "there is nothing in this folder that could be imported"
-    return DataError(what, where=str(source.path), remedy=f"{hint}. Looked for:\n{looked}")
-
-
-def _close(theirs: str, wanted: Iterable[str], columns: Sequence[str]) -> list[str]:
-    hint = near(theirs, [name for name in wanted if name not in columns])
-    return [hint.removeprefix("Did you mean ").rstrip("?").split(" or ")[0]] if "Did you mean" in hint else []
 
 
 def _records(source: Source, importer: Configured) -> Iterator[Record]:
@@ -440,56 +455,6 @@ def _of_known_systems(study: Study, records: Iterable[Record]) -> Iterator[Recor
         yield record
 
 
-def _of_known_prompts(study: Study, records: Iterable[Record], importer: Configured) -> Iterator[Record]:
-    """The records; a prompt that is given by its wording alone is the one of the study that reads so.
-
-    Where the table or an option names a suite, it is one of that suite.
-    """
-    usual = None if "suite" in importer.arguments else importer.spec.parameter("suite").default
-    prompts = reading.prompts(study)
-    keys = {PromptKey(suite, ref) for suite, ref in prompts.select("suite", "ref").iter_rows()}
-    reads: dict[str, list[PromptKey]] = {}
-    for suite, ref, text in prompts.select("suite", "ref", "text").iter_rows():
-        reads.setdefault(text, []).append(PromptKey(suite, ref))
-    same: dict[PromptKey, PromptKey] = {}
-    for record in records:
-        if isinstance(record, Prompt) and record.key not in keys:
-            fits = [key for key in reads.get(record.text, []) if record.key.suite in (usual, key.suite)]
-            if record.key.ref == prompt_ref(record.text) and len(fits) == 1:
-                same[record.key] = fits[0]
-                record = record._replace(key=fits[0])
-        elif isinstance(record, Answer) and isinstance(record.prompt, PromptKey):
-            record = record._replace(prompt=same.get(record.prompt, record.prompt))
-        yield record
-
-
-def _with_pictures(study: Study, records: Iterable[Record]) -> Iterator[Record]:
-    """The answers; an error at the end if not one of the image files they name is here or in the study."""
-    absent: dict[ImageKey, str] = {}
-    present = False
-    for record in records:
-        present = present or isinstance(record, Image)
-        key = record.image if isinstance(record, Answer) else None
-        if key is not None and not present and key.name.lower().endswith(IMAGES):
-            absent.setdefault(key, record.at)
-        yield record
-    if present or not absent:
-        return
-    known = set(reading.images(study).select("collection", "name").iter_rows())
-    if not known.isdisjoint(map(tuple, absent)):
-        return
-    first = ", ".join(repr(key.name) for key in islice(absent, EXAMPLES))
-    more = ", ..." if len(absent) > EXAMPLES else ""
-    raise DataError(
-        f"none of the {len(absent):,} images is there: {first}{more}"
-        if len(absent) > 1
-        else f"there is no image {first}",
-        where=next(iter(absent.values())),
-        remedy="Paths are relative to the table's own folder: correct them, or put the images there. To know "
-        "images by name only: --option names_only=true",
-    )
-
-
 def _preview(
     source: Source, importer: Configured, claims: Sequence[Claim], records: Iterable[Record]
 ) -> Import:
@@ -504,8 +469,8 @@ def _preview(
             systems[record.name] = None
         elif kind in _PLURALS:
             counts[_PLURALS[kind]] += 1
-        if isinstance(record, Image) and record.path is not None:
-            size += os.path.getsize(record.path)
+        if isinstance(record, Image):
+            size += os.path.getsize(record.path) if record.path is not None else len(record.data or b"")
         if shown[kind] < EXAMPLES:
             shown[kind] += 1
             first.append(record)
@@ -530,14 +495,22 @@ def _skipped(source: Source) -> list[Skipped]:
     ]
 
 
-def _digest(source: Source, importer: Configured) -> str:
+def _digest(source: Source, importer: Configured, texts: Texts | None, attaching: Attaching | None) -> str:
     """The source's digest; of a table also whether its first images are here, since they may arrive later."""
     whole = source.digest()
+    if texts is not None:
+        whole = hashlib.sha256(f"{whole} {texts.source.digest()}".encode()).hexdigest()
+    if attaching is not None:
+        # Images that were left find their prompts once these are there.
+        known = " ".join(sorted(attaching.names.ids))
+        whole = hashlib.sha256(f"{whole} {known}".encode()).hexdigest()
     if not source.is_file:
         return whole
     mixed = hashlib.sha256(whole.encode())
     trial = Source(source.path, columns=source.columns)
     for record in islice(importer.load()(trial), _SAMPLED):
+        if isinstance(record, Image) and record.data is not None:
+            break  # the images are in the file itself
         if isinstance(record, Image) and record.path is not None:
             status = os.stat(record.path)
             mixed.update(f"{record.key.name}\0{status.st_size}\0{status.st_mtime_ns}".encode())

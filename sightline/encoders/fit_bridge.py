@@ -29,6 +29,7 @@ from sightline.study.running.embedding import embed_texts, images_embedded, load
 from sightline.study.running.progress import Listener, Meter
 from sightline.study.study import Study
 from sightline.verbs import SEED, argument, option, verb
+from sightline.weights import keep_by_name
 
 if TYPE_CHECKING:
     import numpy as np
@@ -86,12 +87,19 @@ class BridgeFit(Result):
         return f"Fitted on {self.images:,} images with {self.captions:,} captions, stored as {self.path}"
 
     @property
+    def called(self) -> str:
+        """The name it is found by, or its path."""
+        return str(registry.configure("encoder", self.encoder).arguments["path"])
+
+    @property
     def notes(self) -> Sequence[str]:
         return (f"{self.left_out:,} images could not be read and were excluded.",) if self.left_out else ()
 
     @property
     def next(self) -> Sequence[str]:
-        engine, measure = f"exact(encoder={self.encoder})", f"embedding_similarity(encoder={self.encoder})"
+        engine = f"exact(encoder={self.encoder})"
+        name = self.called if self.called.isidentifier() else repr(self.called)
+        measure = f"bridge_similarity(name={name})"
         where = shlex.quote(self.collection)
         return (
             f"sightline retrieve STUDY bridge --with {shlex.quote(engine)} --collection {where}",
@@ -187,7 +195,7 @@ def fit_bridge(
     }
     path = _write(study.home / "bridges", _file_name(collection), fitted, about, _probed(study, encoders))
     encoder = registry.configure(
-        "encoder", "bridge", path=str(path), **{f"{name}_encoder": each for name, each in encoders.items()}
+        "encoder", "bridge", path=path.stem if keep_by_name("bridges", path, path.stem) else str(path)
     )
     return BridgeFit(
         path=path,
@@ -315,7 +323,7 @@ def _write(
     folder.mkdir(parents=True, exist_ok=True)
     part = folder / f".part-{os.getpid()}.npz"
     np.savez(part, about=np.array(json.dumps(about)), **arrays, **probed)
-    path = folder / f"{name}-{hashlib.sha256(part.read_bytes()).hexdigest()[:DIGITS]}.npz"
+    path = folder / f"{name}_{hashlib.sha256(part.read_bytes()).hexdigest()[:DIGITS]}.npz"
     os.replace(part, path)
     return path
 

@@ -8,12 +8,18 @@ second person.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from sightline.estimate import Estimate
-from sightline.records import AnnotatorKey, Votes
-from sightline.statistics.agreement import cohen_kappa
+from sightline.records import AnnotatorKey, Question, Votes
+from sightline.statistics.agreement import (
+    RESAMPLES,
+    alpha_by_annotator,
+    cohen_kappa,
+    krippendorff_alpha,
+)
 from sightline.statistics.correlation import pearson, spearman
 from sightline.statistics.grouping import sum_by
 from sightline.statistics.others import majority_of_others, mean_of_others
@@ -29,6 +35,29 @@ class Coefficient(Estimate):
 def named(name: str, found: Estimate) -> Coefficient:
     """An estimate under the name of its coefficient."""
     return Coefficient(found.value, found.low, found.high, found.n, reason=found.reason, name=name)
+
+
+def alpha_name(question: Question) -> str:
+    """What the agreement on a question is called: the one coefficient, and the scale it is for."""
+    return f"Krippendorff's alpha ({question.scale})"
+
+
+def alpha(votes: Votes, sides: bool = False, resamples: int = RESAMPLES) -> Coefficient:
+    """The agreement of all; `sides`: values are choices between two sides, of which either may be first."""
+    kept, asked = counted(votes), votes.question
+    scale: Any = asked.scale
+    found = krippendorff_alpha(kept.item, kept.value, scale=scale, sides=sides, resamples=resamples)
+    return named(alpha_name(asked), found)
+
+
+def alpha_of_each(votes: Votes, sides: bool = False, confidence: float = 0.95) -> dict[int, Coefficient]:
+    """The agreement of each annotator with the others, by number."""
+    kept, asked = counted(votes), votes.question
+    scale: Any = asked.scale
+    found = alpha_by_annotator(
+        kept.item, kept.annotator, kept.value, scale=scale, sides=sides, confidence=confidence
+    )
+    return {number: named(alpha_name(asked), each) for number, each in found.items()}
 
 
 @dataclass(frozen=True)

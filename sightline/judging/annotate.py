@@ -9,16 +9,20 @@ from pathlib import Path
 from typing import Any
 
 from sightline.judging import assignment
+from sightline.judging.declaring import Declared, restore, save
 from sightline.judging.items import build
-from sightline.judging.rounds import RoundSettings, chosen_rounds, round_names
+from sightline.judging.oversee import Invitation, invite_within
+from sightline.judging.reopening import reopen
+from sightline.judging.rounds import RoundSettings, chosen_rounds
 from sightline.judging.store import rounds as stored
-from sightline.judging.store.rounds import Round
+from sightline.judging.store.rounds import NewItem, Round
+from sightline.judging.store.tokens import check_days
 from sightline.rendering.result import Result
 from sightline.rendering.tables import Column, Table
 from sightline.study import reading
 from sightline.study.schema import database
 from sightline.study.settings import RoundValues
-from sightline.study.study import SETTINGS_FILE, Study, read_settings
+from sightline.study.study import Study
 from sightline.study.writing import settling
 
 
@@ -35,9 +39,10 @@ class OpenRound:
 
 @dataclass(frozen=True)
 class OpenRounds(Result):
-    """The rounds that were opened or resumed; `adopted` tasks were judged elsewhere."""
+    """The rounds that were opened or resumed, and the links made; `adopted` tasks were judged elsewhere."""
 
     rounds: Sequence[OpenRound]
+    invitations: Sequence[Invitation] = ()
 
     @property
     def next(self) -> Sequence[str]:
@@ -56,21 +61,52 @@ class OpenRounds(Result):
         return {"": Table(columns, rows, "Rounds")}
 
 
-def annotate(study: Study, rounds: Sequence[str] = ()) -> OpenRounds:
+def annotate(
+    study: Study,
+    rounds: Sequence[str] = (),
+    *,
+    declared: Declared | None = None,
+    invite: Sequence[str] = (),
+    control: Sequence[str] = (),
+    days: float = 30,
+) -> OpenRounds:
     """Open rounds of study.toml, by default all; one that is under way resumes.
 
     Its items are drawn once, from its seed, and stay. Judgements that came in otherwise (a sheet, a table)
-    count as completed tasks, so that nobody is asked twice.
+    count as completed tasks, so that nobody is asked twice. `invite` names annotators who get a link to each,
+    `control` those whose answers to the controls the others are measured by. `declared` is what study.toml
+    becomes. All of it happens, or nothing.
     """
     reading.need_prompts(study)
-    return OpenRounds([_open(study, settings) for settings in chosen_rounds(study, rounds)])
+    check_days(days)
+    known = {each.name for each in stored.rounds_of(study)}
+    drawn = [
+        (settings, build(study, settings) if settings.name not in known else [])
+        for settings in chosen_rounds(study, rounds)
+    ]
+    declared = declared or Declared(rounds)
+    try:
+        with database.writing(study.engine) as connection:
+            opened = [_open(study, connection, *each) for each in drawn]
+            people = [("annotator", name) for name in invite] + [("control", name) for name in control]
+            invitations = [
+                invite_within(connection, each.round, name, role, days)
+                for each in opened
+                for role, name in people
+            ]
+            save(study, declared)
+    except BaseException:
+        restore(study, declared)
+        raise
+    for each in opened:
+        reopen(study, each.round.name)
+    return OpenRounds(opened, invitations)
 
 
-def _open(study: Study, settings: RoundSettings) -> OpenRound:
-    fresh = settings.name not in {each.name for each in stored.rounds_of(study)}
-    items = build(study, settings) if fresh else []
-    opened = stored.open_round(
+def _open(study: Study, connection: Any, settings: RoundSettings, items: Sequence[NewItem]) -> OpenRound:
+    opened = stored.open_within(
         study,
+        connection,
         settings.name,
         settings.mode,
         settings.questions,
@@ -78,12 +114,11 @@ def _open(study: Study, settings: RoundSettings) -> OpenRound:
         settings.seed,
         items,
     )
-    if fresh:
+    if items:
         note = {"round": opened.name, "mode": opened.mode, "seed": opened.seed, "items": len(items)}
-        settling.note_events(study, "annotate", "open_round", [note])
-    with database.writing(study.engine) as connection:
-        adopted = assignment.adopt(connection, opened, datetime.now(UTC))
-        counts = stored.count_items(connection, opened.id)
+        settling.note_within(connection, "annotate", "open_round", [note])
+    adopted = assignment.adopt(connection, opened, datetime.now(UTC))
+    counts = stored.count_items(connection, opened.id)
     return OpenRound(opened, settings, counts["work"], counts["control"], adopted)
 
 
@@ -99,6 +134,7 @@ def snapshot(study: Study, settings: RoundSettings) -> dict[str, Any]:
     values["controls"] = {**controls, "file": _inside(home, settings.controls.file)}
     values["swaps"] = settings.found.swaps
     # Rounds that were opened before these came have neither.
+    values.pop("both_bad")
     if settings.found.layout == "order":
         values["orders"] = True
     if settings.found.both_bad:
@@ -108,22 +144,3 @@ def snapshot(study: Study, settings: RoundSettings) -> dict[str, Any]:
 
 def _inside(home: Path, file: Path | None) -> str | None:
     return None if file is None else str(file.resolve().relative_to(home))
-
-
-def declare(study: Study, mode: str) -> str:
-    """Add a round of this mode to study.toml, named like it, unless it is there; gives the name."""
-    from sightline import registry
-
-    configured = registry.configure("annotation_mode", mode)
-    name = configured.name
-    if name in round_names(study):
-        return name
-    file = study.home / SETTINGS_FILE
-    held = file.read_text("utf-8") if file.exists() else ""
-    hides = configured.load()().reference
-    photo = "reference = false    # or the system or collection that has the photos\n" if hides else ""
-    printed = str(configured).replace("\\", "\\\\").replace('"', '\\"')
-    table = f'[annotate.{name}]\nmode = "{printed}"\nper_item = 3\n{photo}'
-    file.write_text(held.rstrip("\n") + "\n\n" + table, "utf-8")
-    study.settings = read_settings(file)
-    return name

@@ -1,4 +1,4 @@
-"""Who judges what next: drawn from the round's seed, balanced over items, controls among the rest.
+"""Who judges what next: drawn from the round's seed, items near completion first, controls among the rest.
 
 Tasks are assigned a few at a time, when an annotator asks: whoever leaves holds up nobody, and those who stay
 share the rest. Everything random comes from (round's seed, annotator, number of the task), so that it can be
@@ -59,17 +59,22 @@ def assign(
     number, waiting = standing.tasks, standing.open
     added = []
     while waiting < int(settings["ahead"]):
-        if in_session >= int(settings["session_pages"]):
-            rest_until = _rest(standing, settings, at) if waiting == 0 else None
-            if waiting or rest_until:
-                break
-            session, in_session = session + 1, 0
-            standing = standing._replace(session_finished=0)
+        full = in_session >= int(settings["session_pages"])
+        if full and waiting:
+            break
         item = _next_item(connection, round_, annotator_id, role, number, openings)
         if item is None:
             state = "finished" if waiting == 0 else state
             break
-        added.append(_add(connection, round_, annotator_id, item, session, number, at))
+        if full:
+            # After the last task there is nothing to rest for.
+            rest_until = _rest(standing, settings, at)
+            if rest_until:
+                break
+            session, in_session = session + 1, 0
+            standing = standing._replace(session_finished=0)
+        takes = not openings.screened
+        added.append(_add(connection, round_, annotator_id, item, session, number, at, takes))
         number, waiting, in_session = number + 1, waiting + 1, in_session + 1
     if rest_until:
         return Assignment([], standing, "rest", rest_until)
@@ -115,8 +120,12 @@ def _next_item(
         return due("control", MANY, openings.control)
     most = int(round_.settings["per_item"])
     work = due("again", 1, openings.again) or due("repeat", 1, openings.repeat)
+    if work is None and (overlap := int(round_.settings.get("overlap") or 0)):
+        work = stored.pilot(connection, round_.id, annotator_id, start, overlap)
     if work is None and round_.settings.get("choose") == "adaptive":
         work = choose(connection, round_, annotator_id, number, start, most)
+    elif work is None:
+        work = stored.nearest(connection, round_.id, annotator_id, start, openings.nearest)
     if work is None:
         work = due("work", most, openings.work)
     if work is None:
@@ -146,7 +155,9 @@ def _add(
     session: int,
     number: int,
     at: datetime,
+    takes: bool = True,
 ) -> Task:
+    """Assign an item; `takes` its place, unless rules exclude whoever gets it."""
     slots, is_new = stored.item_slots(connection, round_, annotator_id, round_item_id)
     order, swapped = shuffled(
         round_.seed, annotator_id, number, len(slots), bool(round_.settings.get("swaps"))
@@ -161,7 +172,7 @@ def _add(
         # What stands twice in one task is two repetitions.
         before[item] += 1
     key = secrets.token_hex(16)
-    task = NewTask(key, annotator_id, round_item_id, session, number, "open", is_new, shown)
+    task = NewTask(key, annotator_id, round_item_id, session, number, "open", is_new and takes, shown)
     return stored.add_task(connection, round_.id, task, stamp(at))
 
 

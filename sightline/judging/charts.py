@@ -14,6 +14,7 @@ from sightline.judging.labels import CATEGORIES, LabelCount, QueryCategories, la
 from sightline.judging.round_people import RoundAnnotator
 from sightline.rendering.blocks import Block, Figure, Grid, Heading
 from sightline.rendering.charts import (
+    LABEL_LIMIT,
     ROW,
     WIDE,
     Dot,
@@ -37,10 +38,13 @@ SHADES = (ACCENT, SERIES[2], MUTED, SERIES[1], ALARM)
 
 
 def labels_chart(rows: Sequence[LabelCount], *, wide: bool = True) -> Spec:
-    """Bars of how often each answer was given, the systems side by side."""
+    """Bars of how often each answer was given, the systems side by side; of many systems, all together."""
     width = WIDE if wide else 340
+    if len({row.system for row in rows}) > len(SERIES):
+        # More than can be told apart by their colours: the table has each.
+        rows = _all_together(rows)
     systems, labels = unique(row.system for row in rows), unique(row.label for row in rows)
-    names, said = short_names(systems), short_names(labels)
+    names, said = short_names(systems, LABEL_LIMIT if wide else 16), short_names(labels)
     colours = system_colours(systems)
     values = [
         {"label": said[row.label], "system": names[row.system], "n": row.n, "text": f"{row.n:,}"}
@@ -65,7 +69,7 @@ def labels_chart(rows: Sequence[LabelCount], *, wide: bool = True) -> Spec:
         "xOffset": {"field": "system", "sort": order},
         "y": {**quantity_axis("judgements", "none", None, ticks=5), "field": "n", "scale": {"zero": True}},
     }
-    legend = {"title": None} if len(systems) > 1 else None
+    legend = {"title": None, "columns": len(systems) if wide else 2} if len(systems) > 1 else None
     bars: Spec = {
         "mark": {"type": "bar", "cornerRadiusEnd": 3, "stroke": CARD.light, "strokeWidth": 1},
         "encoding": {
@@ -84,6 +88,13 @@ def labels_chart(rows: Sequence[LabelCount], *, wide: bool = True) -> Spec:
         f"Bars of how often each of {len(labels)} answers was given to {len(systems)} systems.{often}"
     )
     return spec
+
+
+def _all_together(rows: Sequence[LabelCount]) -> list[LabelCount]:
+    counts: dict[tuple[str, str], int] = {}
+    for row in rows:
+        counts[row.question, row.label] = counts.get((row.question, row.label), 0) + row.n
+    return [LabelCount(question, "all systems", label, n) for (question, label), n in counts.items()]
 
 
 def labels_table(rows: Sequence[LabelCount]) -> Table:
@@ -121,7 +132,7 @@ def label_pictures(study: Study) -> list[Block]:
 
 def annotators_chart(rows: Sequence[RoundAnnotator], question: str, *, wide: bool = True) -> Spec:
     """A dot with its interval for each annotator's agreement with the others; who has none is omitted."""
-    known = [(row, agreement) for row in rows if (agreement := row.agreement(question))]
+    known = [(row, agreement) for row in rows if (agreement := row.agreement.get(question))]
     dots = [Dot(f"{row.name} ({row.judgements:,})", each) for row, each in known if each.value is not None]
     ends = [end for dot in dots for end in (dot.estimate.value, dot.estimate.low) if end is not None]
     lowest = min(ends, default=0.0)
@@ -143,14 +154,14 @@ def annotators_table(rows: Sequence[RoundAnnotator], question: str) -> Table:
         Column("judgements"),
         Column("agreement", heading, "higher", estimate=True),
     ]
-    known = [(row, agreement) for row in rows if (agreement := row.agreement(question))]
+    known = [(row, agreement) for row in rows if (agreement := row.agreement.get(question))]
     return Table(columns, [[row.name, row.judgements, each] for row, each in known], "Annotators")
 
 
 def _coefficient(rows: Sequence[RoundAnnotator], question: str) -> str:
-    """Which coefficient it is, which depends on the question's scale."""
-    names = (each.name for row in rows if (each := row.agreement(question)))
-    return next(names, "agreement").partition(" with ")[0]
+    """Which coefficient it is, with its scale."""
+    names = (each.name for row in rows if (each := row.agreement.get(question)))
+    return next(names, "agreement")
 
 
 def validation_chart(rows: Sequence[RoundAnnotator], *, wide: bool = True) -> Spec:
@@ -221,6 +232,16 @@ def categories_table(rows: Sequence[QueryCategories]) -> Table:
         totals = [sum(row.counts[place] for row in rows) for place in range(len(CATEGORIES))]
         body.append(["all queries", *totals, sum(totals)])
     return Table(columns, body, "Agreement on items, by query")
+
+
+def bars(rows: Sequence[tuple[str, int]], axis: str, *, wide: bool = True) -> Spec:
+    """A bar of counts for each name."""
+    names = short_names([name for name, _ in rows], 34 if wide else 20)
+    values = [piece for name, n in rows for piece in _pieces(names[name], ((axis, ACCENT),), (n,))]
+    longest = max((n for _, n in rows), default=1)
+    spec = _stacked(values, [axis], axis, (0, max(1, longest)), len(rows), wide)
+    spec["description"] = clean(f"Bars of {axis} for {len(rows)} names, at most {longest:,}.")
+    return spec
 
 
 def _pieces(row: str, parts: Sequence[tuple[str, Colour]], sizes: Sequence[float]) -> list[Spec]:

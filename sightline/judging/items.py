@@ -17,7 +17,7 @@ import numpy as np
 
 from sightline.data.sources import Row, Source
 from sightline.errors import DataError, UsageError, near
-from sightline.judging.ordering import Purpose, combinations, dealt, generator
+from sightline.judging.ordering import Purpose, by_system, combinations, dealt, generator
 from sightline.judging.rounds import DRAWN, RoundSettings, on_scale, places, refuse_misfit
 from sightline.judging.store.rounds import NewItem, NewSlot
 from sightline.records import Mode, Question
@@ -114,9 +114,26 @@ def _drawn(
     answered: Mapping[int, frozenset[int]],
     settled: Collection[Hashable],
 ) -> list[tuple[int, int, int]]:
-    """Pairs (A, B, 0) or triplets (reference, A, B) of a prompt, as many as asked for or as there are."""
+    """Pairs (A, B, 0) or triplets (reference, A, B) of a prompt, as many as asked for or as there are.
+
+    Where the images of one system are compared with each other, so many of each system.
+    """
     mode = settings.found
     rng = generator(settings.seed, Purpose.DRAWS, prompt)
+    taken, found = set(settled), list[tuple[int, int, int]]()
+    for mine in [answered] if mode.compares == "systems" else by_system(answered):
+        found += _draw(settings, photo, mine, taken, rng)
+    return found
+
+
+def _draw(
+    settings: RoundSettings,
+    photo: int,
+    answered: Mapping[int, frozenset[int]],
+    taken: set[Hashable],
+    rng: np.random.Generator,
+) -> list[tuple[int, int, int]]:
+    mode = settings.found
     # A and B in the order of their ids are one pair in every round; the page then swaps them at random. Where
     # it does not, chance decides here. How alike two images are has no A and B: the order of ids will do.
     fixed = mode.swaps or (mode.layout == "pair" and mode.compares == "images")
@@ -127,7 +144,8 @@ def _drawn(
             break
         a, b = (low, high) if fixed or rng.random() < 0.5 else (high, low)
         images = (a, b, 0) if mode.layout == "pair" else (reference or photo, a, b)
-        if _identity(mode, images) not in settled:
+        if (identity := _identity(mode, images)) not in taken:
+            taken.add(identity)
             found.append(images)
     return found
 
@@ -326,6 +344,8 @@ def _answered(
         # Failed answers keep their rank: nothing moves up into the first positions.
         place = pl.col("position").rank("ordinal").over("system_id", "prompt_id")
         answers = answers.filter(place <= settings.top)
+    if settings.where is not None:
+        answers = _with_tag(study, settings, answers)
     rows = (
         answers.join(prompts.select("prompt_id"), on="prompt_id", how="semi")
         .join(_sound(study).select("image_id"), on="image_id", how="semi")
@@ -336,6 +356,34 @@ def _answered(
     for prompt, image, systems in rows.iter_rows():
         found.setdefault(prompt, {})[image] = frozenset(systems)
     return found
+
+
+def _with_tag(study: Study, settings: RoundSettings, answers: pl.DataFrame) -> pl.DataFrame:
+    """The answers whose image or prompt has the tag of `where`, or that value of it."""
+    import polars as pl
+
+    assert settings.where is not None
+    name, said, value = settings.where.removeprefix("tag:").partition("=")
+    here = pl.col("name") == name
+    if said:
+        here &= pl.col("value") == value
+    images, prompts = reading.image_tags(study), reading.tags(study)
+    marked = images.filter(here)
+    chosen = pl.concat(
+        [
+            answers.join(prompts.filter(here), on="prompt_id", how="semi"),
+            answers.join(marked.filter(pl.col("prompt_id") == 0), on="image_id", how="semi"),
+            answers.join(marked, on=["image_id", "prompt_id"], how="semi"),
+        ]
+    ).unique(["system_id", "prompt_id", "position"], maintain_order=True)
+    if chosen.is_empty():
+        known = [*images["name"].unique(), *prompts["name"].unique()]
+        raise UsageError(
+            f"no answer has the tag {settings.where.removeprefix('tag:')!r}",
+            where=settings.at,
+            remedy=near(name, known) or "Tag some: sightline view STUDY",
+        )
+    return chosen
 
 
 def _sound(study: Study) -> pl.DataFrame:

@@ -105,7 +105,7 @@ def categories_by_query(study: Study, round: str) -> list[QueryCategories]:
             texts[prompt.prompt_id] = prompt.prompt
             by_query.setdefault(prompt.prompt_id, [0] * len(CATEGORIES))[number] += 1
         rows = [QueryCategories(part.name, key, texts[key], counts) for key, counts in by_query.items()]
-        found += sorted(rows, key=lambda row: (_unanimous(row.counts), row.prompt_id))
+        found += sorted(rows, key=lambda row: (unanimous(row.counts), row.prompt_id))
     return found
 
 
@@ -126,7 +126,8 @@ def leans(question: Question) -> bool:
     return question.low is not None and question.high is not None and question.direction != "none"
 
 
-def _unanimous(counts: Sequence[int]) -> float:
+def unanimous(counts: Sequence[int]) -> float:
+    """The proportion of items on which all say the same."""
     return (counts[0] + counts[-1]) / max(1, sum(counts))
 
 
@@ -134,6 +135,6 @@ def _counting(study: Study, name: str) -> list[QuestionVotes]:
     """The judgements of each question that count: no controls, nobody whom the owner excluded."""
     round_ = get_round(study, name)
     people = overseeing.people(study)
-    parts = by_question(round_, round_numbers.votes(study, round_.id), people)
+    parts = by_question(round_, round_numbers.votes(study, round_.id), people, paired=False)
     gone = excluded(people)
     return [part.where(~part.votes.control & ~np.isin(part.votes.annotator, gone)) for part in parts]

@@ -145,6 +145,13 @@ def combinations(
             yield (chosen[0] if triple else 0, chosen[-2], chosen[-1])
 
 
+def by_system(answered: Mapping[int, frozenset[int]]) -> list[Mapping[int, frozenset[int]]]:
+    """The images of each system apart; one that several answered with is in each."""
+    systems = sorted(frozenset[int]().union(*answered.values()))
+    own = {system: frozenset((system,)) for system in systems}
+    return [{image: own[each] for image, of in answered.items() if each in of} for each in systems]
+
+
 def dealt(
     rng: np.random.Generator, answered: Mapping[int, frozenset[int]], size: int
 ) -> Iterator[tuple[int, ...]]:

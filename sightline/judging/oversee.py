@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from sightline.data.sources import Source
 from sightline.data.sources.plain import EXPORT_NOTE, EXPORT_VERSION
@@ -19,12 +20,14 @@ from sightline.estimate import plural
 from sightline.judging.assignment import adopt
 from sightline.judging.store import overseeing, rounds, showing, tokens
 from sightline.judging.store.overseeing import OWNER, Decision
-from sightline.records import Judgement
+from sightline.records import Judgement, Question
 from sightline.rendering.result import Result
 from sightline.study import listing, reading
 from sightline.study.schema import database
 from sightline.study.schema.naming import CONTENT
 from sightline.study.study import Study
+from sightline.study.writing.entities import Entities
+from sightline.study.writing.items import item_ids
 
 BY = {"other": "again", "same": "repeat"}
 """Who judges again, and the kind of item that comes of it."""
@@ -40,6 +43,7 @@ class Invitation(Result):
     name: str
     token: str
     expires: str
+    role: str = "annotator"
 
     @property
     def sentence(self) -> str:
@@ -103,26 +107,36 @@ def invite(
 ) -> Invitation:
     """Create a link for an annotator, who is added if need be; earlier links stay valid until revoked."""
     round_ = rounds.get_round(study, round)
+    with database.writing(study.engine) as connection:
+        return invite_within(connection, round_, name, role, days, language)
+
+
+def invite_within(
+    connection: Any,
+    round_: rounds.Round,
+    name: str,
+    role: str = "annotator",
+    days: float = 30,
+    language: str | None = None,
+) -> Invitation:
+    """The same within an open transaction."""
     if role not in tokens.ROLES:
         raise UsageError(f"nobody takes part as {role!r}", remedy=near(role, tokens.ROLES))
-    with database.reading(study.engine) as connection:
-        known = showing.languages(connection)
+    known = showing.languages(connection)
     offered = [str(each) for each in round_.settings.get("languages") or known]
     if language and language not in offered:
         remedy = near(language, offered) or "No prompt of this study is translated."
-        raise UsageError(f"the round {round!r} is not given in {language!r}", remedy=remedy)
-    with database.writing(study.engine) as connection:
-        key = tokens.annotator(connection, name, role, language)
-        person = tokens.person_of(connection, key)
-        if person["left_out"]:
-            raise UsageError(
-                f"{person['name']!r} is excluded: {person['left_out']}", remedy="Restore them first."
-            )
-    token, expires = tokens.issue_token(study, role, days, key, round_.id)
-    note = {"round": round, "name": person["name"], "role": role, "expires": expires, "language": language}
-    with database.writing(study.engine) as connection:
-        overseeing.note(connection, "invite", note)
-    return Invitation(round, str(person["name"]), token, expires)
+        raise UsageError(f"the round {round_.name!r} is not given in {language!r}", remedy=remedy)
+    key = tokens.annotator(connection, name, role, language)
+    person = tokens.person_of(connection, key)
+    if person["left_out"]:
+        raise UsageError(
+            f"{person['name']!r} is excluded: {person['left_out']}", remedy="Restore them first."
+        )
+    token, expires = tokens.issue_within(connection, role, days, key, round_.id)
+    note = {"round": round_.name, "name": person["name"], "role": role}
+    overseeing.note(connection, "invite", {**note, "expires": expires, "language": language})
+    return Invitation(round_.name, str(person["name"]), token, expires, role)
 
 
 def revoke(study: Study, round: str, name: str) -> int:
@@ -205,6 +219,28 @@ def adjudicate(study: Study, question: str, item_id: int, value: float, by: str 
             note = {"question": question, "item": item_id, "value": float(value), "by": by}
             overseeing.note(connection, "adjudicate", {**note, "revision": decision.revision})
     return decision
+
+
+def correct(study: Study, asked: Question, values: Mapping[tuple[int, int], float], by: str = OWNER) -> int:
+    """Judge answers, given by prompt and image, where a verdict is wrong; the verdict stays as it is.
+
+    The question is made if need be. Gives how many judgements are new; one that was given before is not.
+    """
+    fresh = 0
+    with database.writing(study.engine) as connection:
+        key = Entities(study, connection, None).question(asked.name, asked)
+        known = overseeing.judged_items(connection, key, list(values))
+        new = [pair for pair in values if pair not in known]
+        made = item_ids(connection, [(prompt, 0, image, 0, 0, 0) for prompt, image in new])
+        known |= dict(zip(new, made, strict=True))
+        for pair, value in values.items():
+            decision = overseeing.append_decision(
+                connection, (key, asked), known[pair], by, float(value), overseeing.CORRECTION
+            )
+            fresh += decision.fresh
+        if fresh:
+            overseeing.note(connection, "correct", {"question": asked.name, "answers": fresh, "by": by})
+    return fresh
 
 
 def again(study: Study, round: str, share: float = 0.2, by: str = "other", seed: int = 0) -> Rejudging:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
@@ -12,24 +12,27 @@ import numpy as np
 
 from sightline.estimate import Estimate, absent
 from sightline.judging import agreement
-from sightline.judging.agreement import Coefficient, named
+from sightline.judging.agreement import Coefficient
 from sightline.judging.assignment import STAMP, stamp
 from sightline.judging.controls import controls_of
+from sightline.judging.enrolled import Enrolled, enrolled, enrolled_table
 from sightline.judging.planning import cents
+from sightline.judging.round_alerts import Alert, alerts, paces
 from sightline.judging.round_people import RoundAnnotator, people_of_round, risks, screens_of
 from sightline.judging.round_votes import QuestionVotes, by_question, excluded
 from sightline.judging.store import overseeing, round_numbers
 from sightline.judging.store.overseeing import Person
+from sightline.judging.store.remarks import RoundRemark, remarks_of_round
 from sightline.judging.store.round_numbers import WORK, Counted, RoundVotes
 from sightline.judging.store.rounds import Round, get_round
 from sightline.records import Votes
 from sightline.rendering.result import Result
 from sightline.rendering.tables import Column, Table
-from sightline.statistics.agreement import krippendorff_alpha
 from sightline.statistics.intervals import wilson
 from sightline.study.study import Study
 
 DISPUTES = 20
+REMARKS = 60
 RESAMPLES = 200
 """Behind the interval of alpha: fewer than in a report, since the page asks every few seconds."""
 NOT_YET = "too few tasks were finished in the last hour"
@@ -37,7 +40,9 @@ NOT_YET = "too few tasks were finished in the last hour"
 
 @dataclass(frozen=True)
 class Progress:
-    """Tasks and judgements, wanted and done; the end as the last hour's pace predicts it.
+    """Tasks and valid judgements, wanted and done; the end as the last hour's pace predicts it.
+
+    What excluded annotators judged is not done: their items are given to others.
 
     `wanted` and `done` count tasks of work; `assigned` counts all tasks by state, controls included. `rate`
     is tasks of work per hour; the end is expected between `earliest` and `latest`.
@@ -55,6 +60,8 @@ class Progress:
     expected: str | None
     earliest: str | None
     latest: str | None
+    people_missing: int = 0
+    """How many more annotators are needed so that every item can reach the judgements wanted."""
 
 
 @dataclass(frozen=True)
@@ -119,11 +126,16 @@ class Overview(Result):
     people: Sequence[RoundAnnotator]
     agreement: Mapping[str, Coefficient]
     agreement_everyone: Mapping[str, Coefficient]
+    enrolled: Mapping[str, Enrolled]
     times: Estimate
     cost: Cost | None
     disputes: Mapping[str, Sequence[Dispute]]
     rejudged: Sequence[Rejudged]
+    alerts: Sequence[Alert] = ()
     notes: Sequence[str] = ()
+    remarks: Sequence[RoundRemark] = ()
+    remark_counts: Mapping[str, int] = field(default_factory=dict)
+    """The newest flags, comments and regions, and how many there are of each."""
 
     @property
     def sentence(self) -> str:
@@ -138,7 +150,7 @@ class Overview(Result):
         people = [
             (each.key, each.role, each.done, each.skipped, each.open, each.judgements,
              absent("not timed") if each.seconds is None else each.seconds,
-             each.passed, each.failed, each.reference, each.excluded or "")
+             each.passed, each.failed, each.reference, _why_excluded(each))
             for each in self.people
         ]  # fmt: skip
         columns = [
@@ -170,6 +182,12 @@ class Overview(Result):
                 ],
                 "Agreement",
             ),
+            "enrolled": enrolled_table(self.enrolled),
+            "alerts": Table(
+                [*map(Column, ("annotator", "question", "kind", "alert"))],
+                [(each.annotator, each.question, each.kind, each.text) for each in self.alerts],
+                "Worth a look",
+            ),
             "disputes": Table(
                 [*map(Column, ("question", "item", "prompt", "spread", "n", "decided"))],
                 disputes,
@@ -185,43 +203,69 @@ def overview(study: Study, round: str, at: datetime | None = None) -> Overview:
     counted = round_numbers.counted(study, round_, stamp(moment - timedelta(hours=1)))
     everything = round_numbers.votes(study, round_.id)
     people = overseeing.people(study)
-    asked = by_question(round_, everything, people)
+    shapes = round_numbers.images_at_once(study, round_.id)
+    asked = by_question(round_, everything, people, paired=shapes == {2})
     gone = excluded(people)
     counting = {each.name: each.where(~np.isin(each.votes.annotator, gone)) for each in asked}
     notes: list[str] = []
     screens = screens_of(study, notes)
     controls = {each.name: controls_of(study, each.votes, each.items) for each in asked}
     at_risk = risks(counting, controls, screens, notes)
+    out = round_numbers.screened(study, round_.id)
+    rows = people_of_round(
+        study, round_, counted, everything, people, asked, counting, controls, at_risk, out
+    )
+    valid = ~np.isin(everything.annotator, [*out, *(people[number].id for number in gone)])
+    together = {name: _agreement(part) for name, part in counting.items()}
+    remarks, counts = remarks_of_round(study, round_.id, REMARKS)
     return Overview(
         round=round_.name,
         mode=round_.mode,
         state=round_.state,
         at=stamp(moment),
-        progress=_progress(round_, counted, everything, moment),
-        people=people_of_round(
-            study, round_, counted, everything, people, asked, counting, controls, at_risk
+        progress=replace(
+            _progress(round_, counted, everything, valid, moment),
+            people_missing=round_numbers.people_missing(study, round_.id),
         ),
-        agreement={name: _agreement(each.votes) for name, each in counting.items()},
-        agreement_everyone={each.name: _agreement(each.votes) for each in asked},
+        people=rows,
+        agreement=together,
+        agreement_everyone={each.name: _agreement(each) for each in asked},
+        enrolled=_enrolled(counting, [number for number, each in enumerate(people) if each.id in out]),
+        alerts=alerts(rows, counting, together, paces(everything, [person.id for person in people])),
         times=_times(everything),
         cost=_cost(round_, counted, people),
         disputes=_disputes(study, round_, counting),
         rejudged=[each for name, part in counting.items() for each in _rejudged(name, part)],
         notes=notes,
+        remarks=remarks,
+        remark_counts=counts,
     )
 
 
-def _agreement(votes: Votes) -> Coefficient:
-    kept = agreement.counted(votes)
-    scale = votes.question.scale
-    alpha = krippendorff_alpha(kept.item, kept.value, scale=scale, resamples=RESAMPLES)  # type: ignore[arg-type]
-    return named(f"Krippendorff's alpha ({scale})", alpha)
+def _enrolled(counting: Mapping[str, QuestionVotes], screened: Sequence[int]) -> dict[str, Enrolled]:
+    found = {
+        name: enrolled(part.votes.where(~np.isin(part.votes.annotator, screened)))
+        for name, part in counting.items()
+    }
+    return {name: each for name, each in found.items() if each is not None}
+
+
+def _why_excluded(person: RoundAnnotator) -> str:
+    if person.excluded is None and person.screened:
+        return "; ".join(f"{risk.rule}: {risk.reason}" for risk in person.risks) or "by a screening rule"
+    return person.excluded or ""
+
+
+def _agreement(part: QuestionVotes) -> Coefficient:
+    return agreement.alpha(part.votes, part.sides, RESAMPLES)
 
 
 # -- progress, time and money -------------------------------------------------------------------------------
 
 
-def _progress(round_: Round, counted: Counted, everything: RoundVotes, at: datetime) -> Progress:
+def _progress(
+    round_: Round, counted: Counted, everything: RoundVotes, valid: np.ndarray, at: datetime
+) -> Progress:
     states = Counter[str]()
     for (_, state), n in counted.tasks.items():
         states[state] += n
@@ -236,12 +280,14 @@ def _progress(round_: Round, counted: Counted, everything: RoundVotes, at: datet
         counted.wanted,
         counted.done,
         counted.judgements,
-        int((work & (everything.repetition == 0)).sum()),
+        int((work & valid & (everything.repetition == 0)).sum()),
         dict(states),
         counted.again,
         counted.again_done,
         rate,
-        *ends,
+        ends[0],
+        ends[1],
+        ends[2],
     )
 
 

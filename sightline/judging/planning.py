@@ -10,7 +10,7 @@ from math import ceil
 from typing import Annotated, Any
 
 from sightline.errors import UsageError
-from sightline.estimate import Cell, absent
+from sightline.estimate import Cell, absent, plural
 from sightline.judging.designs import (
     RATERS,
     Goal,
@@ -23,10 +23,15 @@ from sightline.judging.designs import (
 )
 from sightline.judging.items import build
 from sightline.judging.rounds import RoundSettings, chosen_rounds, round_names
+from sightline.judging.store import round_numbers
+from sightline.judging.store.rounds import NewItem, rounds_of
 from sightline.rendering.result import Result
 from sightline.rendering.tables import Column, Table
 from sightline.study.study import Study
 from sightline.verbs import option, verb
+
+READING, ANSWERING = 4, 4
+"""Seconds to read a task and to give one answer, until some were measured."""
 
 
 def cents(money: Decimal) -> Decimal:
@@ -64,11 +69,33 @@ class Workload:
 
 @dataclass(frozen=True)
 class RoundPlan:
-    """A round of study.toml and its size."""
+    """A round of study.toml, its size, and what it asks of people.
+
+    `people` are those invited, `seconds` what a task takes: the mean of the `timed` tasks, or an assumption
+    where none were timed.
+    """
 
     round: str
     mode: str
     load: Workload
+    people: int = 0
+    seconds: float = 0.0
+    timed: int = 0
+
+    @property
+    def hours(self) -> float:
+        """Hours of judging by all people together, without breaks."""
+        return self.load.tasks * self.seconds / 3600
+
+    @property
+    def missing(self) -> int:
+        """How many more people are needed, each item being judged by different ones."""
+        return max(0, self.load.per_item - self.people)
+
+    @property
+    def hours_each(self) -> float:
+        """Hours per person, once there are enough."""
+        return self.hours / max(self.people, self.load.per_item)
 
 
 @dataclass(frozen=True)
@@ -94,12 +121,16 @@ class Plan(Result):
             return self._design(self.pilot, self.goal)
         tasks = sum(each.load.tasks for each in self.rounds)
         cost = cents(sum((each.load.amount for each in self.rounds), Decimal(0)))
-        return f"{tasks:,} tasks in all" + (f", for {cost}." if cost else ".")
+        hours = sum(each.hours for each in self.rounds)
+        paid = f", for {cost}" if cost else ""
+        lacking = [_lacking(each) for each in self.rounds if each.missing]
+        took = f", about {_hours(hours)} of judging" if tasks else ""
+        return " ".join([f"{tasks:,} tasks in all{took}{paid}.", *lacking])
 
     @property
     def notes(self) -> Sequence[str]:
         if self.pilot is None:
-            return ()
+            return [_timing(each) for each in self.rounds]
         pairs = self.pilot.systems * (self.pilot.systems - 1) // 2
         test = "Power is that of the test of compare, over prompts and raters"
         test += f", after Holm for {pairs} pairs of systems." if pairs > 1 else "."
@@ -202,15 +233,42 @@ class Plan(Result):
             Column("control_images", "control images"),
             Column("repeats", "repeated"),
             Column("tasks", "tasks in all"),
+            Column("people", "people invited"),
+            Column("missing", "more people needed"),
+            Column("hours", format=".1f"),
+            Column("hours_each", "hours each", format=".1f"),
             Column("cost"),
         ]
         rows = [
             (each.round, each.mode, each.load.items, each.load.per_item, each.load.work,
              each.load.control_tasks, each.load.control_images, each.load.repeats, each.load.tasks,
-             str(each.load.cost))
+             each.people, each.missing, each.hours, each.hours_each, str(each.load.cost))
             for each in self.rounds
         ]  # fmt: skip
         return Table(columns, rows, "The plan")
+
+
+def _hours(hours: float) -> str:
+    if hours < 1:
+        return plural(max(1, round(60 * hours)), "minute")
+    return f"{hours:,.1f} hours"
+
+
+def _lacking(plan: RoundPlan) -> str:
+    more = "1 more person is" if plan.missing == 1 else f"{plan.missing} more people are"
+    invited = f"{plan.people} invited" if plan.people else "nobody invited yet"
+    each = plural(plan.load.per_item, "judgement")
+    return f"{plan.round} needs {each} per item by different people: {more} needed ({invited})."
+
+
+def _timing(plan: RoundPlan) -> str:
+    people = max(plan.people, plan.load.per_item)
+    whom = "one person" if people == 1 else f"each of {people} people"
+    how = f"assumed until tasks are timed: {READING} to read it and {ANSWERING} per answer"
+    if plan.timed:
+        how = f"the mean of {plural(plan.timed, 'task')} so far"
+    took = f"{plan.seconds:.1f} seconds per task, {how}"
+    return f"{plan.round}: {_hours(plan.hours_each)} for {whom}, without breaks; {took}."
 
 
 def _or(value: float | None, reason: str) -> Cell:
@@ -263,8 +321,7 @@ def plan(
             raise UsageError(
                 f"{', '.join(given)} belong to a goal", remedy="Add --width W or --difference D."
             )
-        settings = chosen_rounds(study, rounds)
-        return Plan([RoundPlan(each.name, each.mode, workload_of(study, each)) for each in settings])
+        return plan_rounds(study, rounds)
     if rounds:
         raise UsageError("--round and a goal exclude each other", remedy="Leave --round out.")
     goal = Goal(width, difference)
@@ -281,9 +338,26 @@ def plan(
     return Plan((), pilot, goal, designs, raters, prompts, took, bool(round_names(study)))
 
 
-def workload_of(study: Study, settings: RoundSettings) -> Workload:
-    """The size of a round as its items would be built now."""
+def plan_rounds(study: Study, rounds: Sequence[str] = (), people: Sequence[str] = ()) -> Plan:
+    """How much work these rounds are, for those invited so far and for `people`; writes nothing."""
+    opened = {each.name: each.id for each in rounds_of(study)}
+    return Plan(
+        [_planned(study, each, opened.get(each.name), people) for each in chosen_rounds(study, rounds)]
+    )
+
+
+def _planned(study: Study, settings: RoundSettings, opened: int | None, people: Sequence[str]) -> RoundPlan:
+    known = set(people) | (set() if opened is None else round_numbers.invited(study, opened))
+    measured, timed = (None, 0) if opened is None else round_numbers.seconds_per_task(study, opened)
     items = build(study, settings)
+    answers = sum(len(item.slots) for item in items) / len(items) * len(settings.questions)
+    seconds = READING + ANSWERING * answers if measured is None else measured
+    load = workload_of(settings, items, len(known))
+    return RoundPlan(settings.name, settings.mode, load, len(known), seconds, timed)
+
+
+def workload_of(settings: RoundSettings, items: Sequence[NewItem], people: int = 0) -> Workload:
+    """The size of a round of these items; of a pilot set everybody judges all, however few would do."""
     work = [item for item in items if item.kind == "work"]
     return workload(
         len(work),
@@ -293,6 +367,7 @@ def workload_of(study: Study, settings: RoundSettings) -> Workload:
         repeat=settings.repeat,
         price=settings.price,
         fee=settings.fee,
+        pilot=min(settings.overlap, len(work)) * max(0, people - settings.per_item),
         # Nobody gets a control task twice; with the fewest people there are only so many to assign.
         most_controls=(len(items) - len(work)) * settings.per_item,
     )
@@ -307,11 +382,15 @@ def workload(
     repeat: float = 0.0,
     price: Decimal | float | str = 0,
     fee: Decimal | float | str = 0,
+    pilot: int = 0,
     most_controls: int | None = None,
 ) -> Workload:
-    """The size of so many items of work; of `controls` (m, n), m in every n tasks are control tasks."""
+    """The size of so many items of work; of `controls` (m, n), m in every n tasks are control tasks.
+
+    `pilot` are tasks of work beyond `per_item` of each.
+    """
     some, of = controls
-    work = items * per_item
+    work = items * per_item + pilot
     repeats = ceil(Fraction(str(repeat)) * work)
     # A block of n tasks has n - m places for everything else.
     control_tasks = ceil(Fraction(some, of - some) * (work + repeats))

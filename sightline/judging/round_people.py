@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -12,7 +12,7 @@ from sightline.errors import SightlineError
 from sightline.estimate import Estimate, absent
 from sightline.extension import Configured
 from sightline.judging import agreement
-from sightline.judging.agreement import Coefficient, named
+from sightline.judging.agreement import Coefficient
 from sightline.judging.round_votes import QuestionVotes
 from sightline.judging.store import overseeing
 from sightline.judging.store.overseeing import Person
@@ -20,9 +20,7 @@ from sightline.judging.store.round_numbers import Counted, RoundVotes
 from sightline.judging.store.rounds import Round
 from sightline.judging.store.tokens import PANEL
 from sightline.records import AnnotatorKey, Controls, Votes
-from sightline.statistics.agreement import cohen_kappa
 from sightline.statistics.intervals import wilson
-from sightline.statistics.others import majority_of_others
 from sightline.study.study import Study
 
 NO_PHOTO = absent("no reference photo was judged")
@@ -42,11 +40,11 @@ class RoundAnnotator:
     """One annotator of the round; `key` is the name by which actions know them.
 
     The key has the panel where they were not invited here, and are not `invitable` therefore. `done`,
-    `skipped` and `open` count tasks, `seconds` is the median time per task. `with_others` and `kappa` hold
-    one coefficient per question; `kappa` is Cohen's with the majority of others, for questions with labels.
-    `passed` and `failed` count control items; `reference` is the proportion of hidden reference photos that
-    got the answer they should; `link_expires` is when the last valid link does; `excluded` is the owner's
-    reason.
+    `skipped` and `open` count tasks, `seconds` is the median time per task. `agreement` is that with the
+    others, one coefficient per question, the same as that of all together. `passed` and `failed` count
+    control items; `reference` is the proportion of hidden reference photos that got the answer they should;
+    `link_expires` is when the last valid link does; `excluded` is the owner's reason; `screened` says
+    that the rules at `risks` exclude them, and others get their items.
     """
 
     name: str
@@ -60,17 +58,18 @@ class RoundAnnotator:
     open: int = 0
     judgements: int = 0
     seconds: float | None = None
-    with_others: Mapping[str, Coefficient] = field(default_factory=dict)
-    kappa: Mapping[str, Coefficient] = field(default_factory=dict)
+    agreement: Mapping[str, Coefficient] = field(default_factory=dict)
     passed: int = 0
     failed: int = 0
     reference: Estimate = NO_PHOTO
     risks: Sequence[Risk] = ()
     excluded: str | None = None
+    screened: bool = False
 
-    def agreement(self, question: str) -> Coefficient | None:
-        """Cohen's kappa where answers are labels, else the coefficient that fits the scale."""
-        return self.kappa.get(question) or self.with_others.get(question)
+
+def key_of(panel: str, name: str) -> str:
+    """The name by which actions know somebody: with the panel where they were not invited here."""
+    return name if panel == PANEL else f"{panel}/{name}"
 
 
 def people_of_round(
@@ -83,18 +82,15 @@ def people_of_round(
     counting: Mapping[str, QuestionVotes],
     controls: Mapping[str, Controls | None],
     at_risk: Mapping[AnnotatorKey, Sequence[Risk]],
+    screened: Collection[int] = (),
 ) -> list[RoundAnnotator]:
     """Everybody who has tasks or a link, in the order they joined."""
     links = overseeing.links(study, round_.id)
     tasks = counted.tasks
     busy = {who for (who, _), n in tasks.items() if n}
     times = _times_by_person(everything)
-    with_others = {
-        name: {each.annotator: each.with_others for each in agreement.by_annotator(part.votes)}
-        for name, part in counting.items()
-    }
-    kappas = {name: _kappas(part.votes, with_others[name]) for name, part in counting.items()}
-    tried = [_tried(part.votes, controls[part.name]) for part in asked]
+    with_others = {name: agreement.alpha_of_each(part.votes, part.sides) for name, part in counting.items()}
+    tried = [control_results(part.votes, controls[part.name]) for part in asked]
     numbers, given = np.unique(everything.annotator[~np.isnan(everything.value)], return_counts=True)
     judgements = dict(zip(numbers.tolist(), given.tolist(), strict=True))
     rows = []
@@ -107,7 +103,7 @@ def people_of_round(
         rows.append(
             RoundAnnotator(
                 name=person.name,
-                key=person.name if own else f"{person.panel}/{person.name}",
+                key=key_of(person.panel, person.name),
                 invitable=own,
                 role=person.role,
                 language=person.language,
@@ -117,13 +113,13 @@ def people_of_round(
                 open=tasks[person.id, "open"],
                 judgements=judgements.get(person.id, 0),
                 seconds=times.get(person.id),
-                with_others={name: known[key] for name, known in with_others.items() if key in known},
-                kappa={name: known[key] for name, known in kappas.items() if key in known},
+                agreement={name: known[number] for name, known in with_others.items() if number in known},
                 passed=passed,
                 failed=failed,
                 reference=wilson(high, high + low),
                 risks=at_risk.get(key, ()),
                 excluded=person.left_out,
+                screened=person.id in screened,
             )
         )
     return rows
@@ -137,22 +133,7 @@ def _times_by_person(everything: RoundVotes) -> dict[int, float]:
     return {int(who): float(np.median(own)) for who, own in zip(people, parts, strict=False)}
 
 
-def _kappas(votes: Votes, with_others: Mapping[AnnotatorKey, Coefficient]) -> dict[AnnotatorKey, Coefficient]:
-    """Cohen's kappa of each annotator with the majority of the others, where answers are labels."""
-    if votes.question.scale == "nominal":
-        return dict(with_others)
-    if votes.question.scale == "interval":
-        return {}
-    kept = agreement.counted(votes)
-    others = majority_of_others(kept.item, kept.value, kept.n.astype(np.float64))
-    kappas = {}
-    for number in np.unique(kept.annotator).tolist():
-        own = kept.annotator == number
-        kappas[votes.annotators[number]] = named("Cohen's kappa", cohen_kappa(kept.value[own], others[own]))
-    return kappas
-
-
-def _tried(votes: Votes, controls: Controls | None) -> np.ndarray:
+def control_results(votes: Votes, controls: Controls | None) -> np.ndarray:
     """Of each annotator: control items passed and failed, reference photos judged as they should and not.
 
     A control item is passed by the answer of at least half of those who vouch for it, within its tolerance.
@@ -168,7 +149,8 @@ def _tried(votes: Votes, controls: Controls | None) -> np.ndarray:
             vouchers.setdefault(int(controls.item[row]), []).append(row)
         for vote in np.flatnonzero(np.isin(votes.item, list(vouchers))).tolist():
             number = int(votes.annotator[vote])
-            if votes.annotators[number].name in trusted:
+            # Anonymous votes are nobody's.
+            if number < 0 or votes.annotators[number].name in trusted:
                 continue
             rows = vouchers[int(votes.item[vote])]
             apart = np.abs(votes.value[vote] - controls.expected[rows])

@@ -11,6 +11,7 @@ from sightline.judging.store.overseeing import Person
 from sightline.judging.store.round_numbers import AGAIN, RoundVotes
 from sightline.judging.store.rounds import Round
 from sightline.records import AnnotatorKey, Votes
+from sightline.study.reading import chooses
 
 
 @dataclass(frozen=True)
@@ -18,20 +19,24 @@ class QuestionVotes:
     """The judgements of one question of a round.
 
     `items` are the ids of what was judged; `again` marks judgements of work that others judged before.
+    `sides`: values are choices between two sides, of which either might have come first.
     """
 
     name: str
     votes: Votes
     items: Sequence[int]
     again: np.ndarray
+    sides: bool = False
 
     def where(self, keep: np.ndarray) -> QuestionVotes:
         """The judgements at which `keep` is true."""
         return replace(self, votes=self.votes.where(keep), again=self.again[keep])
 
 
-def by_question(round_: Round, everything: RoundVotes, people: Sequence[Person]) -> list[QuestionVotes]:
-    """The answers with a value to every question of a round."""
+def by_question(
+    round_: Round, everything: RoundVotes, people: Sequence[Person], paired: bool
+) -> list[QuestionVotes]:
+    """The answers with a value to every question of a round; `paired` where it is about pairs of images."""
     ids = np.array([person.id for person in people], dtype=np.int64)
     annotators = [AnnotatorKey(person.panel, person.name) for person in people]
     parts = []
@@ -51,8 +56,12 @@ def by_question(round_: Round, everything: RoundVotes, people: Sequence[Person])
             annotators=annotators,
             question=question,
             up_to=everything.up_to,
+            mirrored=everything.swapped[rows] == 1,
         )
-        parts.append(QuestionVotes(question.name, votes, items.tolist(), everything.kind[rows] == AGAIN))
+        sides = paired and chooses(question, np.unique(votes.value).tolist())
+        parts.append(
+            QuestionVotes(question.name, votes, items.tolist(), everything.kind[rows] == AGAIN, sides)
+        )
     return parts
 
 

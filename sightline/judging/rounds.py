@@ -17,7 +17,7 @@ from sightline.errors import SightlineError, StudyError, UsageError, near
 from sightline.extension import Configured
 from sightline.judging.store.answering import off_scale
 from sightline.pictures import Picture, image_size
-from sightline.records import Example, Mode, Question
+from sightline.records import BOTH_BAD, Example, Mode, Question
 from sightline.study.settings import ControlTable, ExampleTable, RoundTable, RoundValues, declared_question
 from sightline.study.study import SETTINGS_FILE, Study
 
@@ -25,6 +25,8 @@ LAYOUTS = ("grid", "single", "pair", "triplet", "order")
 DRAWN = ("pair", "triplet", "order")
 """Layouts whose items are drawn from all that are possible."""
 COMPARES = ("images", "systems")
+NEITHER = {"pair": "both are bad", "triplet": "neither is close"}
+"""What an answer that prefers neither image is called, where the mode has no words of its own."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
 
@@ -128,6 +130,9 @@ def round_settings(study: Study, name: str) -> RoundSettings:
     spec, mode = _mode(table, where)
     if table.reference is False:
         mode = replace(mode, reference=False)
+    if table.both_bad and not mode.both_bad and mode.layout in NEITHER:
+        keys = mode.keys if "n" in mode.keys else {**mode.keys, "n": BOTH_BAD}
+        mode = replace(mode, both_bad=NEITHER[mode.layout], keys=keys)
     called = _names(table, mode, where)
     questions = [
         declared_question(study, asked._replace(name=called[asked.name])) for asked in mode.questions
@@ -175,8 +180,9 @@ def _misfit_of_mode(mode: Mode, settings: RoundSettings) -> tuple[str, str] | No
         return f"the mode has the layout {mode.layout!r}", f"One of {', '.join(LAYOUTS)}."
     if mode.compares not in COMPARES:
         return f"the mode compares {mode.compares!r}", f"One of {', '.join(COMPARES)}."
-    if mode.both_bad and mode.layout != "pair":
-        return f"the mode offers {mode.both_bad!r}, which only pairs can be", "Leave both_bad empty."
+    if (mode.both_bad or settings.both_bad) and mode.layout not in NEITHER:
+        said = mode.both_bad or "both are bad"
+        return f"the mode offers {said!r}, which only pairs and triplets can be", "Leave both_bad out."
     if settings.choose == "adaptive" and not (
         mode.compares == "systems" and mode.layout in ("pair", "order")
     ):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
@@ -15,12 +15,15 @@ from sightline.errors import DataError, UsageError, near
 from sightline.estimate import Estimate, plural
 from sightline.extension import Configured
 from sightline.judging.controls import best_votes, controls_of
-from sightline.judging.store import rounds
+from sightline.judging.enrolled import Enrolled, enrolled, enrolled_table
+from sightline.judging.reopening import give_places
+from sightline.judging.store import overseeing, round_numbers, rounds
 from sightline.records import Controls, Votes
 from sightline.rendering.result import Result
 from sightline.rendering.tables import Column, Table
 from sightline.statistics.agreement import krippendorff_alpha
 from sightline.study import reading, relevance, rollup
+from sightline.study.machines import machine_names
 from sightline.study.study import SETTINGS_FILE, Study
 from sightline.study.writing import settling
 from sightline.verbs import argument, option, verb
@@ -65,6 +68,9 @@ class QuestionTruth:
     adjudicated: int = 0
     skipped_rules: Sequence[str] = ()
     suspects: Sequence[Excluded] = ()
+    reopened: Mapping[str, int] = field(default_factory=dict)
+    """By round: how many judgements are wanted of others, in the place of excluded annotators' judgements."""
+    enrolled: Enrolled | None = None
 
     @property
     def notes(self) -> Iterator[str]:
@@ -80,6 +86,12 @@ class QuestionTruth:
         if self.adjudicated:
             were = "was" if self.adjudicated == 1 else "were"
             yield f"{plural(self.adjudicated, 'item')} {were} decided by the owner."
+        for round_, missing in self.reopened.items():
+            are = "judgement is" if missing == 1 else "judgements are"
+            yield (
+                f"{missing:,} {are} wanted again in the round {round_}, in the place of those of excluded "
+                "annotators: sightline annotate STUDY"
+            )
         for each in self.suspects:
             yield (
                 f"{each.annotator} counts, but {each.rule} would exclude them: {each.reason}. "
@@ -128,9 +140,17 @@ class Truth(Result):
         names = [*map(Column, ("annotator", "question", "rule", "reason"))]
         return {
             "settlements": Table(columns, rows, "Truth"),
+            "enrolled": enrolled_table(
+                {each.question: each.enrolled for each in self.questions if each.enrolled is not None}
+            ),
             "left_out": Table(names, excluded, "Excluded annotators"),
             "suspects": Table(names, suspects, "Annotators to look at, not excluded"),
         }
+
+
+def _asked_of_people(study: Study) -> list[str]:
+    machines = machine_names(study)
+    return [asked.name for _, asked in reading.questions(study) if asked.name not in machines]
 
 
 @verb("judge")
@@ -161,12 +181,16 @@ def truth(
 ) -> Truth:
     """Aggregate judgements into truth, and measure how far annotators agree.
 
-    Agreement is Krippendorff's alpha, of everyone and after exclusion: 1 is perfect, 0 is chance.
+    Agreement is Krippendorff's alpha, of everyone and after exclusion: 1 is perfect, 0 is chance. Judgements
+    and Fleiss' kappa are shown per annotator too. Whom the rules of study.toml exclude loses their places in
+    the rounds: what they judged is given to others. A question on which models alone voted is aggregated only
+    where it is named.
     """
     if screening and no_screen:
         raise UsageError("--screen and --no-screen exclude each other", remedy="Give one of them.")
     rules = [] if no_screen else screening
-    names = [question] if question else [asked.name for _, asked in reading.questions(study)]
+    # What models voted is aggregated where it is asked for by name, never along with what people say.
+    names = [question] if question else _asked_of_people(study)
     done, empty = [], []
     for name in names:
         votes, items, _ = reading.votes(study, name)
@@ -238,11 +262,14 @@ def _aggregate(
         elif item in judged:
             reason = None if math.isfinite(value) else why or "undecided"
             rows.append((item, _or_none(value), _or_none(low), _or_none(high), int(n), reason))
+    people = enrolled(counted)
+    reopened = _reopened(study, name, numbers) if screening is None else {}
     key, _ = reading.question(study, name)
     notes = {
         "left_out": [[each.annotator, each.rule, each.reason] for each in excluded],
         "agreement": _noted(agreement),
         "agreement_everyone": _noted(of_everyone),
+        "enrolled": None if people is None else people.noted(),
         "superseded": votes.superseded,
         "controls": controls,
         "adjudicated": sorted(decided),
@@ -271,8 +298,22 @@ def _aggregate(
         controls=controls,
         adjudicated=len(decided),
         skipped_rules=skipped,
+        reopened=reopened,
+        enrolled=people,
         suspects=[each for each in suspects if each.annotator not in {one.annotator for one in excluded}],
     )
+
+
+def _reopened(study: Study, question: str, numbers: set[int]) -> dict[str, int]:
+    """Give the places of whom the study's own rules exclude to others, in the rounds that ask a question."""
+    people = overseeing.people(study)
+    wanted: dict[str, int] = {}
+    for each in rounds.rounds_of(study):
+        if any(asked.name == question for _, asked in each.questions):
+            give_places(study, each, [people[number].id for number in numbers])
+            missing = round_numbers.freed(study, each.id)
+            wanted |= {each.name: missing} if missing else {}
+    return wanted
 
 
 def _agreement(votes: Votes, sides: bool) -> Estimate:

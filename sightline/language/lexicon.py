@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from sightline.errors import DataError, MissingPackage
 from sightline.language.prompt_features import STOP_WORDS
 from sightline.language.tokens import words
-from sightline.language.wordnet import WordNet, detached
+from sightline.language.wordnet import Synset, WordNet, count_senses, detached
 
 CONCRETENESS = "SIGHTLINE_CONCRETENESS"
 WORD, RATING = "Word", "Conc.M"
@@ -119,15 +119,15 @@ def word_frequency(text: str, zipf: Callable[[str], float]) -> float | None:
     return _mean([zipf(word) or None for word in spelled_words(text)])
 
 
-def relations(text: str, wordnet: WordNet) -> Relations | None:
+def relations(text: str, wordnet: WordNet, merged: Mapping[Synset, int] | None = None) -> Relations | None:
     """Mean number of senses just below, of senses just above, and of senses, over words that WordNet knows.
 
     A word's are those of all its senses together, each once; stop words are left out ("a" is a vitamin in
-    WordNet). With a database whose fine senses are merged (Snow et al., EMNLP 2007) merged senses are
-    counted. None where WordNet knows none of the words.
+    WordNet). Senses of one group of `merged`, and of a database whose fine senses are merged (Snow et al.,
+    EMNLP 2007), count once. None where WordNet knows none of the words.
     """
     related = [
-        word_relations(word, wordnet)
+        word_relations(word, wordnet, merged)
         for word in spelled_words(text)
         if word not in STOP_WORDS and wordnet.synsets(word)
     ]
@@ -136,17 +136,22 @@ def relations(text: str, wordnet: WordNet) -> Relations | None:
     return Relations(*(sum(column) / len(related) for column in zip(*related, strict=True)))
 
 
-def word_relations(word: str, wordnet: WordNet) -> Relations:
+def word_relations(word: str, wordnet: WordNet, merged: Mapping[Synset, int] | None = None) -> Relations:
     """The same three numbers of one word."""
     senses = set(wordnet.synsets(word))
     below = {each for sense in senses for each in wordnet.hyponyms(sense)}
     above = {each for sense in senses for each in wordnet.hypernyms(sense)}
-    return Relations(float(len(below)), float(len(above)), float(len(senses)))
+    return Relations(float(len(below)), float(len(above)), float(count_senses(senses, merged or {})))
 
 
 def find_dictionary() -> frozenset[str]:
     """The 100,000 commonest English words of wordfreq; MissingPackage where it is not installed."""
     return frozenset(_wordfreq().top_n_list("en", DICTIONARY_SIZE, wordlist="large"))
+
+
+def commonest(count: int) -> list[str]:
+    """The commonest English words of wordfreq, the commonest first; MissingPackage without it."""
+    return [str(word) for word in _wordfreq().top_n_list("en", count, wordlist="large")]
 
 
 def find_frequency() -> Callable[[str], float]:

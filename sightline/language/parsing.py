@@ -51,6 +51,12 @@ class Parser:
                 for token in sentence
             ]
 
+    def tags(self, sentence: str) -> list[tuple[str, str]]:
+        """Words, cut at spaces only, with their universal parts of speech."""
+        tokens = importlib.import_module("spacy.tokens")
+        parsed = self._pipeline(tokens.Doc(self._pipeline.vocab, words=sentence.split()))
+        return [(token.text, token.pos_) for token in parsed]
+
 
 def find() -> Parser:
     """The parser that SIGHTLINE_SPACY names (a package or a folder), else one of the small English models.

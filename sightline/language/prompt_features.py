@@ -11,19 +11,20 @@ if TYPE_CHECKING:
     from sightline.language.wordnet import WordNet
 
 
-def _set(listed: str) -> frozenset[str]:
+def word_set(listed: str) -> frozenset[str]:
+    """Words separated by spaces, as a set."""
     return frozenset(listed.split())
 
 
-CONJUNCTIONS = _set("for and nor but or yet so")
-PREPOSITIONS = _set(
+CONJUNCTIONS = word_set("for and nor but or yet so")
+PREPOSITIONS = word_set(
     """aboard about above across after against along amid among around as at before behind below beneath
     beside between beyond by concerning considering despite down during except for from in inside
     into like near of off on onto out outside over past regarding round since through to toward
     towards under underneath unlike until up upon with within without"""
 )
 # The 179 English stop words that the authors of PQPP left out.
-STOP_WORDS = _set(
+STOP_WORDS = word_set(
     """i me my myself we our ours ourselves you you're you've you'll you'd your yours yourself yourselves
     he him his himself she she's her hers herself it it's its itself they them their theirs
     themselves what which who whom this that that'll these those am is are was were be been being
@@ -37,7 +38,7 @@ STOP_WORDS = _set(
 )
 _LETTERS = re.compile(r"[^\W\d_]+|\d+")
 _ACRONYM = re.compile(r"\b[A-Z]{2,}\b")
-NUMBER_WORDS = _set(
+NUMBER_WORDS = word_set(
     """two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
     eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand dozen"""
 )

@@ -4,9 +4,10 @@ L2SCA (Lu, International Journal of Corpus Linguistics 15, 2010) counts units wi
 constituency parse. A dependency parse stands in for it here, and what each pattern becomes is said at
 its function. Where the two must differ:
 
-- L2SCA takes a fragment at the root (FRAG) for a T-unit and a clause. Dependencies have no such label: a
-  sentence without a verb at its root, such as "a cat on a mat", has neither. L2SCA says the same of it where
-  the parser calls it a noun phrase.
+- L2SCA takes a fragment at the root (FRAG) for a T-unit, and for a clause if it holds none. Dependencies have
+  no such label: here every sentence without a verb at its root is a fragment, "a cat on a mat" too, which
+  CoreNLP may call a noun phrase (and L2SCA then no T-unit). Prompts are mostly such: without fragments 86 %
+  of PartiPrompts have no T-unit and ratios of 0 / 0; with them the mean is 1.1 (W1KP's mean is .92).
 - A T-unit is complex where it holds a dependent clause itself; by L2SCA's pattern the first of two
   coordinated T-units also counts what the second holds.
 - Coordinated dependent clauses count one each; by L2SCA's pattern neither counts.
@@ -81,6 +82,26 @@ class Tree:
 
     @cached_property
     def clauses(self) -> list[int]:
+        """Verb groups with a tense, imperatives, and fragments that hold neither. For those and FRAG."""
+        held = {self._of(each).sentence for each in self._tensed}
+        return sorted(
+            {*self._tensed, *(each for each in self.fragments if self._of(each).sentence not in held)}
+        )
+
+    @cached_property
+    def t_units(self) -> list[int]:
+        """Main clauses and fragments, each with what depends on it."""
+        return sorted({*self._main, *self.fragments})
+
+    @cached_property
+    def fragments(self) -> list[int]:
+        """The roots of sentences without a main clause: noun phrases, as most prompts are. For FRAG."""
+        main, held = {self._of(each).sentence for each in self._main}, set(self.sentences)
+        roots = [place for place, token in enumerate(self.tokens) if token.head == place]
+        return [place for place in roots if self._of(place).sentence in held - main]
+
+    @cached_property
+    def _tensed(self) -> list[int]:
         """Verb groups with a tense, and imperatives.
 
         For S|SINV|SQ over a VP headed by MD, VBD, VBP or VBZ: verbs joined without a subject of their own are
@@ -90,13 +111,13 @@ class Tree:
         return sorted(tensed)
 
     @cached_property
-    def t_units(self) -> list[int]:
+    def _main(self) -> list[int]:
         """Main clauses: the verb at the root, tensed or not, and tensed verbs coordinated with it.
 
         For S|SBARQ|SINV|SQ under ROOT, or after such a one outside SBAR and VP. A clause that comes first and
         bare ("it rains, he sleeps", where spaCy makes the first a complement of the second) is one too.
         """
-        clauses = set(self.clauses)
+        clauses = set(self._tensed)
         leaders = {self._leader(each) for each in self._predicates if self._is_main(each)}
         return sorted(each for each in leaders if self._of(each).label == "ROOT" or each in clauses)
 
@@ -107,8 +128,8 @@ class Tree:
 
     @cached_property
     def complex_t_units(self) -> list[int]:
-        """T-units with a dependent clause below them and in no other T-unit. For a T-unit over SBAR."""
-        units = set(self.t_units)
+        """Main clauses with a dependent clause below them and in no other. For S under ROOT over SBAR."""
+        units = set(self._main)
         found = set()
         for place in self.dependent_clauses:
             above = (self._leader(each) for each in self._upwards(place))
@@ -117,12 +138,12 @@ class Tree:
 
     @cached_property
     def verb_phrases(self) -> list[int]:
-        """Clauses, and verbs without tense that head an S: infinitives, gerunds, participles set apart.
+        """Tensed clauses, and verbs without tense that head an S: infinitives, gerunds, free participles.
 
         For VP under S|SINV|SQ, and the verb of an inverted question. A participle that modifies a noun ("a
         cat sitting there") lies under NP and is none; an infinitive that does is one.
         """
-        found = set(self.clauses)
+        found = set(self._tensed)
         for place in self._predicates:
             token = self._of(place)
             heads = token.label in INFINITE or (token.label in ("acl", "relcl") and self._has_to(place))
@@ -181,7 +202,7 @@ class Tree:
     def _is_nominal_clause(self, place: int) -> bool:
         token = self._of(place)
         inside = [self._of(each) for each in self.children[place]]
-        if place not in self.clauses:
+        if place not in self._tensed:
             return token.label in ("csubj", "csubjpass") and (token.tag == "VBG" or self._has_to(place))
         if token.label not in ("ccomp", "csubj", "csubjpass") or place in self.t_units:
             return False
@@ -264,8 +285,8 @@ def units(tree: Tree) -> dict[str, float]:
 def ratios(counted: Mapping[str, float], *, undefined: float = 0.0) -> dict[str, float]:
     """L2SCA's fourteen ratios of the counts.
 
-    Where there is nothing to divide by, such as T-units in "a cat on a mat", L2SCA prints 0, and so does
-    this; `undefined` is what stands there instead.
+    Where there is nothing to divide by, as in a text without a word, L2SCA prints 0, and so does this;
+    `undefined` is what stands there instead.
     """
     return {
         name: counted[above] / counted[below] if counted[below] else undefined

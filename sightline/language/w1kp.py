@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -20,6 +20,7 @@ from sightline.errors import SightlineError
 from sightline.language import keywords as trailing
 from sightline.language import lexicon, parsing, syntax, vectors, wordnet
 from sightline.language.parsing import Parser
+from sightline.language.wordnet import Synset
 
 Array = NDArray[np.float64]
 Norms = Callable[[Sequence[str]], Array]
@@ -47,11 +48,11 @@ def _ratio(name: str) -> Feature:
 FEATURES: tuple[Feature, ...] = (
     Feature("words", "syntax", "tokens with a letter or digit"),
     Feature("sentences", "syntax", "sentences that hold a word"),
-    Feature("verb_phrases", "syntax", "clauses, and verbs without tense that head an S"),
-    Feature("clauses", "syntax", "verb groups with a tense, and imperatives"),
-    Feature("t_units", "syntax", "main clauses, each with what depends on it"),
+    Feature("verb_phrases", "syntax", "tensed clauses, and verbs without tense that head an S"),
+    Feature("clauses", "syntax", "verb groups with a tense, imperatives, and fragments without either"),
+    Feature("t_units", "syntax", "main clauses and fragments, each with what depends on it"),
     Feature("dependent_clauses", "syntax", "clauses inside another: complement, adverbial, relative"),
-    Feature("complex_t_units", "syntax", "T-units with a dependent clause"),
+    Feature("complex_t_units", "syntax", "main clauses with a dependent clause"),
     Feature("coordinate_phrases", "syntax", "noun, adjective, adverb or verb phrases joined by a word"),
     Feature("complex_nominals", "syntax", "modified noun phrases, nominal clauses, gerunds as subjects"),
     *map(_ratio, syntax.RATIOS),
@@ -65,7 +66,7 @@ FEATURES: tuple[Feature, ...] = (
     Feature("word_frequency", "psycholinguistics", "mean Zipf frequency of the words that wordfreq knows"),
     Feature("hyponyms", "semantic relations", "mean number of senses just below a word's senses in WordNet"),
     Feature("hypernyms", "semantic relations", "mean number of senses just above a word's senses in WordNet"),
-    Feature("senses", "semantic relations", "mean number of senses of a word in WordNet"),
+    Feature("senses", "semantic relations", "mean number of senses of a word in WordNet, merged ones once"),
     Feature("glove_norm", "embedding norm", "mean squared length of the words' GloVe vectors"),
     Feature("clip_norm", "embedding norm", "length of the prompt's CLIP embedding before it is made 1"),
     Feature("keyword_share", "keyword share", "proportion of words that belong to trailing keywords"),
@@ -87,7 +88,8 @@ def catalogue(keywords: Sequence[str]) -> tuple[Feature, ...]:
 class Sources:
     """What the features are read from; text in place of a source says why it is not there.
 
-    `clip` gives the length of every text's embedding; an encoder's own rows have length 1.
+    `clip` gives the length of every text's embedding; an encoder's own rows have length 1. `merged` are the
+    senses of WordNet that count as one, by group.
     """
 
     parser: Parser | str
@@ -97,6 +99,7 @@ class Sources:
     wordnet: wordnet.WordNet | str
     glove: vectors.Glove | str
     clip: Norms | str
+    merged: Mapping[Synset, int] = field(default_factory=dict)
 
     @classmethod
     def find(
@@ -105,6 +108,7 @@ class Sources:
         concreteness: str | Path | None = None,
         glove: str | Path | None = None,
         clip: Norms | None = None,
+        merged: str | Path | None = None,
     ) -> Sources:
         """What this machine has. A path that is given and wrong is an error, not a reason."""
         rated = lexicon.read_concreteness(concreteness) if concreteness else lexicon.find_concreteness()
@@ -119,6 +123,7 @@ class Sources:
             wordnet=f"WordNet is not here ({wordnet.VARIABLE}=FOLDER names one)" if known is None else known,
             glove=vectors.Glove(glove) if glove else _or_reason(vectors.Glove),
             clip="no CLIP encoder was asked for" if clip is None else clip,
+            merged=wordnet.read_merged(merged) if merged else wordnet.find_merged(),
         )
 
 
@@ -144,7 +149,7 @@ def extract(
     outcomes: dict[str, Sequence[Outcome]] = {
         **_of_parse(texts, sources.parser),
         **_of_words(texts, sources),
-        **_of_wordnet(texts, sources.wordnet),
+        **_of_wordnet(texts, sources.wordnet, sources.merged),
         "glove_norm": _glove_norms(texts, sources.glove),
         "clip_norm": _clip_norms(texts, sources.clip),
         "keyword_share": _values(texts, trailing.keyword_share, NO_WORD),
@@ -187,11 +192,13 @@ def _of_words(texts: Sequence[str], sources: Sources) -> dict[str, Sequence[Outc
     }
 
 
-def _of_wordnet(texts: Sequence[str], known: wordnet.WordNet | str) -> dict[str, Sequence[Outcome]]:
+def _of_wordnet(
+    texts: Sequence[str], known: wordnet.WordNet | str, merged: Mapping[wordnet.Synset, int]
+) -> dict[str, Sequence[Outcome]]:
     names = lexicon.Relations._fields
     if isinstance(known, str):
         return {name: [known] * len(texts) for name in names}
-    found = [lexicon.relations(text, known) for text in texts]
+    found = [lexicon.relations(text, known, merged) for text in texts]
     return {
         name: ["WordNet knows no word" if each is None else each[n] for each in found]
         for n, name in enumerate(names)

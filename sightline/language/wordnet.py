@@ -11,7 +11,7 @@ import os
 import re
 import sys
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -19,6 +19,7 @@ from typing import NamedTuple
 from sightline.errors import DataError
 
 VARIABLE = "SIGHTLINE_WORDNET"
+MERGED = "SIGHTLINE_MERGED_SENSES"
 _FILES = {"n": "noun", "v": "verb", "a": "adj", "r": "adv"}
 _HYPERNYM, _HYPONYM = "@", "~"
 _REMEDY = (
@@ -196,6 +197,53 @@ def find(*, recursive: bool = True) -> WordNet | None:
         return WordNet(named, recursive=recursive)
     found = next((place for place in usual_places() if _holds_one(place)), None)
     return WordNet(found, recursive=recursive) if found else None
+
+
+def read_merged(path: str | Path) -> dict[Synset, int]:
+    """Senses that count as one, each with the number of its group, from a file with a group per line.
+
+    A sense is a part of speech and a place in its data file, n02084071 or 02084071-n; # begins a comment.
+    Where the fine senses of WordNet are merged (Snow et al., EMNLP 2007, whose groups their authors publish)
+    such a file says which; a database of merged senses needs none.
+    """
+    try:
+        lines = Path(path).read_text("utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"the merged senses cannot be read ({error})", where=str(path)) from None
+    found: dict[Synset, int] = {}
+    for number, line in enumerate(lines, 1):
+        for word in line.partition("#")[0].replace(",", " ").split():
+            if (sense := _sense(word)) is None:
+                raise DataError(
+                    f"{word!r} is no sense",
+                    where=f"{path}:{number}",
+                    remedy="Such as n02084071 or 02084071-n.",
+                )
+            if found.setdefault(sense, number) != number:
+                raise DataError(
+                    f"{word} is also in the group of line {found[sense]}",
+                    where=f"{path}:{number}",
+                    remedy="A sense belongs to one group.",
+                )
+    return found
+
+
+def find_merged() -> dict[Synset, int]:
+    """The merged senses of the file that SIGHTLINE_MERGED_SENSES names; none where it names none."""
+    named = os.environ.get(MERGED)
+    return read_merged(named) if named else {}
+
+
+def count_senses(senses: Iterable[Synset], merged: Mapping[Synset, int]) -> int:
+    """How many different senses there are, those of one group counting once."""
+    return len({("group", merged[each]) if each in merged else each for each in senses})
+
+
+def _sense(word: str) -> Synset | None:
+    said = re.fullmatch(r"([nvasr])(\d{8})|(\d{8})-([nvasr])", word)
+    if said is None:
+        return None
+    return Synset(_plain(said[1] or said[4]), int(said[2] or said[3]))
 
 
 def usual_places() -> Iterator[Path]:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from sightline.measures.rankings import overlap as overlap
     from sightline.measures.score import FileScores as FileScores
     from sightline.measures.score import Scores as Scores
+    from sightline.measures.score import plan_scores as plan_scores
     from sightline.measures.score import score as score
     from sightline.measures.score import score_files as score_files
 

@@ -15,18 +15,19 @@ from sightline.extension import Configured
 from sightline.rendering.result import Result
 from sightline.rendering.tables import Column, Table
 from sightline.study import listing, reading
+from sightline.study.bill import CallPlan, bill_table
+from sightline.study.ledger import endpoint_argument
 from sightline.study.running.calls import compute_files
 from sightline.study.running.progress import Listener
-from sightline.study.running.run import Ran, run_together
+from sightline.study.running.run import Ran, plan_calls, run_together
 from sightline.study.scores import Outcome
 from sightline.study.study import Study
 from sightline.study.writing import settling
 
-BATCH = 16
 _NEEDED = {
     "of_prompt": "prompts",
     "of_ranking": "rankings of a retriever",
-    **{kind: "image files of answers" for kind in ("of_image", "of_answer", "of_set")},
+    **{kind: "image files of answers" for kind in ("of_image", "of_answer", "of_set", "of_system")},
 }
 
 
@@ -36,9 +37,14 @@ class Scores(Result):
 
     measures: Sequence[Configured]
     runs: Sequence[Ran]
+    answered: bool = True
+    """Whether any system has answered; images may also answer nothing."""
+    judged: bool = False
 
     @property
     def sentence(self) -> str:
+        if self._stopped:
+            return f"The run was stopped. {self._stopped}"
         if self._dropped:
             return (
                 f"The study was changed meanwhile: {self._dropped:,} values were computed of what it no "
@@ -52,7 +58,11 @@ class Scores(Result):
 
     @property
     def exit_code(self) -> int:
-        return 0 if self._any and not self._dropped else DataError.exit_code
+        return 0 if self._any and not self._dropped and not self._stopped else DataError.exit_code
+
+    @property
+    def _stopped(self) -> str:
+        return next((run.stopped for run in self.runs if run.stopped), "")
 
     @property
     def _dropped(self) -> int:
@@ -65,7 +75,7 @@ class Scores(Result):
     @property
     def notes(self) -> Sequence[str]:
         notes = list(dict.fromkeys(note for run in self.runs for note in run.notes))
-        copies = sum(run.total - run.known - run.computed for run in self.runs)
+        copies = sum(run.total - run.known - run.computed for run in self.runs if not run.stopped)
         # Of a study that was changed on the way, the items that were counted are not those that were scored.
         if copies > 0 and not self._dropped:
             notes.append(f"{copies:,} have the same content as others and share their values.")
@@ -73,11 +83,13 @@ class Scores(Result):
 
     @property
     def next(self) -> Sequence[str]:
-        if self._dropped:
+        if self._dropped or self._stopped:
             names = " ".join(shlex.quote(each.short) for each in self.measures)
             return (f"sightline score STUDY {names}",)
         if not self._any:
             return ("sightline check STUDY",)
+        if not self.answered and any(each.spec.kind == "of_image" for each in self.measures):
+            return ("sightline trust STUDY" if self.judged else "sightline report STUDY",)
         of_systems = [each for each in self.measures if each.spec.kind != "of_prompt"]
         # Without a direction a measure ranks no systems.
         ranking = next((each for each in of_systems if each.spec.direction != "none"), None)
@@ -105,6 +117,7 @@ class Scores(Result):
             "measures": Table(columns, rows, "Scores"),
             "reasons": Table(names, reasons, "Why there is no value"),
             "dropped": Table(names, dropped, "Computed but not stored"),
+            **bill_table([line for run in self.runs for line in run.bill]),
         }
 
 
@@ -143,17 +156,21 @@ def score(
     """Compute what is missing of these measures (by default those named in study.toml)."""
     chosen = _chosen(study, measures)
     # Images can be measured before there are prompts.
-    if not reading.counts(study)["image"] or any(each.spec.kind != "of_image" for each in chosen):
+    counts = reading.counts(study)
+    if not counts["image"] or any(each.spec.kind != "of_image" for each in chosen):
         reading.need_prompts(study)
     for measure in chosen:
         measure.require()
     asked = {measure.identity for measure in chosen} & listing.computed_for_checks(study)
     if asked:
         settling.note_events(study, "score", "asked", [{"measure": each} for each in sorted(asked)])
-    # Measures of one kind read the same things: those are read and decoded once for all.
+    # Measures of one kind read the same things, and so do those of images and answers: each once for all.
     together: dict[str, list[int]] = {}
     for number, measure in enumerate(chosen):
-        together.setdefault(measure.spec.kind, []).append(number)
+        kind = measure.spec.kind
+        if endpoint_argument(measure) is not None:
+            kind = f"calls of measure {number}"
+        together.setdefault("of_image" if kind == "of_answer" else kind, []).append(number)
     runs: dict[int, Ran] = {}
     for kind, numbers in together.items():
         alike = [chosen[number] for number in numbers]
@@ -162,10 +179,26 @@ def score(
             from sightline.measures.ranking_scores import score_all_rankings
 
             ran = score_all_rankings(study, alike)
+        elif kind == "of_system":
+            from sightline.measures.system_scores import score_systems
+
+            ran = score_systems(study, alike, listener)
         else:
             ran = run_together(study, alike, workers=workers, listener=listener)
         runs.update(zip(numbers, ran, strict=True))
-    return Scores(chosen, [runs[number] for number in range(len(chosen))])
+    ran_all = [runs[number] for number in range(len(chosen))]
+    return Scores(chosen, ran_all, bool(counts["answer"]), bool(counts["truth"]))
+
+
+def plan_scores(study: Study, measures: str | Sequence[str] | None = None) -> CallPlan:
+    """What `score` would call endpoints for, and what that costs at most; nothing is called."""
+    chosen = [each for each in _chosen(study, measures) if endpoint_argument(each) is not None]
+    if not chosen:
+        raise UsageError(
+            "none of these measures calls an endpoint", remedy="Leave --plan out: they cost nothing but time."
+        )
+    reading.need_prompts(study)
+    return CallPlan([plan_calls(study, measure) for measure in chosen])
 
 
 def _chosen(study: Study, measures: str | Sequence[str] | None) -> list[Configured]:
@@ -176,7 +209,14 @@ def _chosen(study: Study, measures: str | Sequence[str] | None) -> list[Configur
             "no measure is named",
             remedy="Name one (sightline list of_image), or set [score] measures in study.toml.",
         )
-    return [registry.find_measure(name) for name in names]
+    chosen = [registry.find_measure(name) for name in names]
+    for measure in chosen:
+        if not measure.spec.details.get("computed", True):
+            raise UsageError(
+                f"{measure.short} is not computed here: its scores are imported",
+                remedy="Import them: sightline import STUDY TABLE",
+            )
+    return chosen
 
 
 def score_files(measures: str | Sequence[str], paths: Sequence[str | Path]) -> FileScores:
@@ -186,8 +226,6 @@ def score_files(measures: str | Sequence[str], paths: Sequence[str | Path]) -> F
         raise UsageError("no image file is named", remedy="For example: sightline score sharpness *.png")
     files = [file for path in paths for file in _files(Path(path))]
     chosen = [registry.find_measure(name) for name in names]
-    outcomes = []
-    unreadable: list[str] = []
     for measure in chosen:
         if measure.spec.kind != "of_image":
             raise UsageError(
@@ -195,10 +233,7 @@ def score_files(measures: str | Sequence[str], paths: Sequence[str | Path]) -> F
                 remedy="Without a study, use a measure of an image: sightline list of_image",
             )
         measure.require()
-        batches = [files[start : start + BATCH] for start in range(0, len(files), BATCH)]
-        computed = [compute_files(measure, batch) for batch in batches]
-        outcomes.append([outcome for batch, _ in computed for outcome in batch])
-        unreadable = [path for _, left in computed for path in left]
+    outcomes, unreadable = compute_files(chosen, files)
     return FileScores(chosen, files, outcomes, unreadable)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from sightline.lazy import lazy
 
 if TYPE_CHECKING:
+    from sightline.prediction.answers import AnswerFit as AnswerFit
     from sightline.prediction.fit import FitResult as FitResult
     from sightline.prediction.fit import fit as fit
     from sightline.prediction.model import SHIPPED as SHIPPED

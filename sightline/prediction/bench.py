@@ -16,12 +16,13 @@ from sightline.prediction.features import Described
 from sightline.prediction.fitted import numbered
 from sightline.prediction.image_examples import pictured_examples
 from sightline.prediction.model import Prediction, interval
+from sightline.prediction.targets import Target, settlement_of
 from sightline.records import Examples, Question
 from sightline.statistics import prediction_quality
 from sightline.statistics.conformal import Intervals, calibrated, held_across
 from sightline.statistics.correlation import EstimateWithTest
 from sightline.statistics.folds import k_fold
-from sightline.study import reading
+from sightline.study import predicted
 from sightline.study.groups import Split
 from sightline.study.running.embedding import Cached, encoders_of
 from sightline.study.running.progress import Listener, Meter
@@ -39,9 +40,10 @@ CUT = 5
 class PredictorQuality:
     """How well one predictor predicts one target, on prompts it had not seen.
 
-    `figures` has Pearson, Kendall, Spearman, sMARE and RMSE. `error` is the mean absolute error, and
-    `baseline_error` that of always predicting the mean of the prompts fitted on. `intervals` are those of new
-    prompts and `width` is their mean width, infinite where too few prompts were held out; `covered` is the
+    `figures` has Pearson, Kendall, Spearman, sMARE and RMSE, all but RMSE within folds. `error` is the mean
+    absolute error, and `baseline_error` that of always predicting the mean of the prompts fitted on.
+    `intervals` are those of new prompts and `width` is their mean width, infinite where too few prompts were
+    held out; `covered` is the
     proportion of truths within the intervals that the other folds set, and `quarters` has it by quarter of
     the prediction. `after` says that it saw what systems answered: images, or rankings.
     """
@@ -62,16 +64,6 @@ class PredictorQuality:
         """Pearson's r, minus infinite where it is not defined."""
         value = self.figures["pearson"].value
         return -np.inf if value is None else value
-
-
-@dataclass(frozen=True)
-class Target:
-    """What is predicted: a question's truth of prompts, over all systems or of one (QUESTION.SYSTEM)."""
-
-    name: str
-    question: Question
-    system: str | None
-    truth: Mapping[int, float]
 
 
 class Bench:
@@ -110,10 +102,10 @@ class Bench:
 
     def held_out(self, chosen: Configured, meter: Meter) -> Array:
         """The prediction of every prompt by a model fitted without it; stored in the study."""
-        encoders = _encoders(self._study, chosen)
+        encoders = stored_encoders(self._study, chosen)
         # Encodes every prompt once; it is never fitted.
         ready = chosen.load(encoders)
-        x = _prepared(ready, self._shown(chosen))
+        x = prepared_by(ready, self._shown(chosen))
         held = np.full(self._truth.shape, np.nan)
         for part, (learn, shown) in zip(self._split.parts, self._parts, strict=True):
             model = chosen.load(encoders).fit(_carrying(learn, x, part.learn), self._truth[part.learn])
@@ -125,7 +117,7 @@ class Bench:
         if self._others and not self.after(chosen):
             beyond = self._whole(chosen).predict(self._described.new(list(self._others.values())))
         for number, target in enumerate(self._targets):
-            if target.system is None:
+            if target.system is None or target.measure is not None:
                 self._keep(chosen, number, held[:, number], beyond[:, number])
         return held
 
@@ -134,7 +126,7 @@ class Bench:
         if chosen.short not in self._learned:
             everything = np.arange(len(self._ids))
             known, _ = self._described.cut(self._described.x, everything, everything[:0])
-            model = chosen.load(_encoders(self._study, chosen))
+            model = chosen.load(stored_encoders(self._study, chosen))
             self._learned[chosen.short] = model.fit(known, self._truth)
         return self._learned[chosen.short]
 
@@ -166,7 +158,7 @@ class Bench:
         return PredictorQuality(
             chosen.short,
             self._targets[number].name,
-            prediction_quality.quality(guess, truth),
+            prediction_quality.quality(guess, truth, self._split.fold(len(truth))),
             float(np.abs(guess - truth)[known].mean()),
             float(np.abs(mean - truth)[known].mean()),
             float((high - low).mean()),
@@ -210,8 +202,9 @@ class Bench:
     def _keep(self, chosen: Configured, number: int, values: Array, beyond: Array) -> None:
         """Store the prediction of each prompt: held out in a fold, or in none where it has no truth."""
         target = self._targets[number]
-        settlement = reading.newest_settlement(self._study, target.question.name)
-        assert settlement is not None
+        settlement = settlement_of(self._study, target)
+        if settlement is None:
+            return
         names = [each.name for each in self._targets], self._described.names
         train = hashlib.sha256(repr((list(self._ids), self._truth.tolist(), *names)).encode()).hexdigest()
         truth = self._truth[:, number]
@@ -227,7 +220,7 @@ class Bench:
         ends = np.full((len(values), 2), np.nan)
         ends[there] = np.stack(intervals.around(values[there], group[there]), axis=1)
         rows = [
-            (key, 0, part, value, *_limits(low, high), None)
+            (key, 0, 0, part, value, *_limits(low, high), None)
             for key, part, value, (low, high) in zip(
                 keys, folds, values.tolist(), _on_scale(ends, target.question).tolist(), strict=True
             )
@@ -235,6 +228,8 @@ class Bench:
         ]
         # Predictions after retrieval must not pass for predictions before it.
         spec = f"{chosen} with rankings" if self._described.of_rankings else str(chosen)
+        if target.measure is not None:
+            spec = f"{spec}{predicted.FOR}{target.name}"
         settling.keep_predictions(self._study, spec, settlement, self._split.name, train, self._seed, rows)
 
 
@@ -250,7 +245,7 @@ def _quarters(
     ]
 
 
-def _encoders(study: Study, chosen: Configured) -> dict[str, Any]:
+def stored_encoders(study: Study, chosen: Configured) -> dict[str, Any]:
     """The encoders inside a predictor, reading stored vectors where computing them takes long."""
     return {
         name: Cached(study, each)
@@ -264,7 +259,7 @@ def sees_prompts(chosen: Configured) -> bool:
     return bool(chosen.spec.details["sees"] == "prompt")
 
 
-def _prepared(model: Any, x: Examples) -> Examples:
+def prepared_by(model: Any, x: Examples) -> Examples:
     """The examples with what a model computes from each alone, such as vectors of words or images."""
     prepare = getattr(model, "prepare", None)
     return x if prepare is None else prepare(x)

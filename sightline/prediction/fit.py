@@ -7,21 +7,24 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, overload
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from sightline import registry
-from sightline.errors import DataError, UsageError, near
+from sightline.errors import DataError, UsageError
 from sightline.estimate import Cell, Direction, absent
 from sightline.extension import Configured
-from sightline.prediction.bench import Bench, PredictorQuality, Target, sees_prompts
+from sightline.measures.score import score
+from sightline.prediction.answers import AnswerFit, fit_answers
+from sightline.prediction.bench import Bench, PredictorQuality, sees_prompts
 from sightline.prediction.features import Described, examples, prompt_measures
 from sightline.prediction.fitted import Fitted
 from sightline.prediction.model import ONE_WIDTH, Prediction
 from sightline.prediction.saving import check_model, save_best
+from sightline.prediction.targets import Target, settlement_of, target_of
+from sightline.prediction.verdict import verdict
 from sightline.rendering.result import Result
 from sightline.rendering.tables import Column, Table
 from sightline.statistics import prediction_quality
@@ -38,6 +41,7 @@ __all__ = ["FitResult", "PredictorQuality", "examples", "first_settled", "fit", 
 Array = NDArray[np.float64]
 Figures = dict[str, dict[str, EstimateWithTest]]
 
+DEFAULT = "ridge"
 LEAST = 10
 """Fewer prompts with truth than this cannot be cut into folds."""
 FIGURES: Mapping[str, tuple[str, Direction]] = {
@@ -87,13 +91,7 @@ class FitResult(Result):
     def _sentence(self, question: str) -> str:
         best = self.best[question]
         each = next(e for e in self.results if e.question == question and e.predictor == best)
-        low = each.figures["pearson"].low
-        if low is None or low <= 0 or each.error >= each.baseline_error:
-            return f"{question}: {best} is no better than always predicting the mean; do not use it."
-        less = 1 - each.error / each.baseline_error
-        return (
-            f"{question}: the error of {best} is {less * 100:.0f} % below that of always predicting the mean."
-        )
+        return verdict(question, best, each.figures["pearson"], each.error, each.baseline_error)
 
     @property
     def notes(self) -> Sequence[str]:
@@ -241,30 +239,55 @@ class FitResult(Result):
         return Table(columns, rows, f"New prompts by {by}")
 
 
-@verb("measure")
+@overload
+def fit(
+    study: Study, question: str | Sequence[str] = ..., *, sees: Literal["answer"], **options: Any
+) -> AnswerFit: ...
+
+
+@overload
+def fit(
+    study: Study, question: str | Sequence[str] = ..., *, sees: Literal["prompt"] = ..., **options: Any
+) -> FitResult: ...
+
+
+@verb("measure")  # type: ignore[misc]  # `sees` alone decides what comes back: other options are Any there
 def fit(
     study: Study,
     question: Annotated[
         str | Sequence[str],
         option(
-            "Predict the truth of this question, or of one system by QUESTION.SYSTEM; repeatable.",
+            "Predict the truth of this question, or the values by this measure of rankings, sets, answers or "
+            "images, such as precision@10; of one system by NAME.SYSTEM; repeatable.",
             metavar="QUESTION",
             shown="the first with truth",
         ),
     ] = (),
     *,
+    sees: Annotated[
+        Literal["prompt", "answer"],
+        option("Predict prompts, or single answers from their image and prompt: a learned measure."),
+    ] = "prompt",
+    target: Annotated[
+        str | Sequence[str],
+        option("The same as --question: what is predicted.", metavar="QUESTION", shown="none"),
+    ] = (),
     predictor: Annotated[
         str | Sequence[str],
         option(
             "Fit this predictor (sightline list predictor); several are compared.",
             "--with",
             metavar="PREDICTOR",
-            shown="ridge",
+            shown="ridge; answer_ridge for answers",
         ),
-    ] = "ridge",
+    ] = (),
     feature: Annotated[
         str | Sequence[str],
-        option("Add this measure of a prompt, such as synset_count; repeatable.", metavar="MEASURE"),
+        option(
+            "Add this measure of a prompt, such as synset_count, or with --sees answer of an image or an "
+            "answer; repeatable.",
+            metavar="MEASURE",
+        ),
     ] = (),
     rankings: Annotated[
         bool, option("Learn from the rankings of search engines as well, after retrieval.")
@@ -278,29 +301,56 @@ def fit(
     ] = (),
     save: Annotated[
         str | Path | None,
-        option("Save the best predictor to this .npz file, for predict --model.", metavar="FILE"),
+        option(
+            "Save the best predictor to this .npz file, for predict --model or as the measure "
+            "learned(path=FILE).",
+            metavar="FILE",
+        ),
     ] = None,
     seed: Annotated[int, SEED] = 0,
     listener: Listener | None = None,
-) -> FitResult:
-    """Fit predictors to a study's truth, compare them, and save the best.
+) -> FitResult | AnswerFit:
+    """Fit predictors to a study's truth or scores, compare them, and save the best.
 
     Every prompt is predicted by a model that saw nothing of its truth, nor of the truth of prompts with the
     same words; these predictions are stored. Several questions are learned at once, and a prompt need not
     have the truth of all. A new prompt is predicted by the best predictor as fitted on all prompts; its
     interval covers 90 % of the held-out prompts that were predicted about the same (conformal).
 
+    A target may be any value of a prompt: --target precision@10 predicts how well engines will do on a query,
+    --target sharpness what a generator makes of a prompt; the mean over systems, or one system's.
+
+    With --sees answer, what people said of single answers is predicted from image and prompt, never from the
+    system. The first figure leaves out prompts and systems together. What is saved is a measure like any
+    other: learned(path=FILE).
+
     \b
     sightline fit my-study --with ridge --with stack --prompt "a red ball"
     sightline fit my-study --save own.npz
+    sightline fit my-study --target precision@10 --target precision@10.clip
+    sightline fit my-study --sees answer --target quality --save quality.npz
     """
     if save is not None:
         check_model(Path(save))
+    asked_for = [*_listed(question), *_listed(target)]
+    if sees == "answer":
+        if rankings or split != "folds" or prompt:
+            raise UsageError(
+                "--rankings, --split published and --prompt are about prompts, not about answers",
+                remedy="Leave them out, or leave out --sees answer.",
+            )
+        file = None if save is None else Path(save)
+        options = (asked_for, _listed(predictor), _listed(feature))
+        return fit_answers(study, *options, folds=folds, save=file, seed=seed, listener=listener)
     new = _listed(prompt)
-    chosen = _predictors(_listed(predictor))
+    chosen = _predictors(_listed(predictor) or [DEFAULT])
     _refuse_prompts(new, chosen, rankings)
-    names = list(dict.fromkeys(_listed(question))) or [first_settled(study)]
-    targets = [_target(study, name) for name in names]
+    names = list(dict.fromkeys(asked_for)) or [first_settled(study)]
+    targets = [target_of(study, name) for name in names]
+    if ranked := [str(each.measure) for each in targets if each.measure and _is_ranking(each.measure)]:
+        # Stored as well, so that a report finds what was predicted.
+        score(study, ranked, listener=listener)
+    names = [target.name for target in targets]
     texts, others = _texts(study, targets)
     truth = np.array([[target.truth.get(key, np.nan) for target in targets] for key in texts])
     groups = groups_of(study, texts)
@@ -334,7 +384,9 @@ def fit(
         split=cut,
         results=results,
         differences={
-            name: prediction_quality.compare({each: predictions[each][name] for each in held}, truths[name])
+            name: prediction_quality.compare(
+                {each: predictions[each][name] for each in held}, truths[name], fold=cut.fold(len(texts))
+            )
             for name in names
         },
         best={name: _best(results, name).predictor for name in names},
@@ -345,10 +397,19 @@ def fit(
         features={name: bench.held_features[:, at] for at, name in enumerate(described.names)},
         features_after=described.of_rankings,
         best_before={each.question: each.predictor for each in before},
-        remarks=[*cut.notes, *_one_width(results), *_notes(described, others, chosen)],
+        remarks=[
+            *cut.notes,
+            *_one_width(results),
+            *_notes(described, others, chosen),
+            *_not_kept(study, targets),
+        ],
         saved=saved,
         file="" if save is None else str(save),
     )
+
+
+def _is_ranking(measure: Configured) -> bool:
+    return measure.spec.kind == "of_ranking"
 
 
 def _listed(words: str | Sequence[str]) -> list[str]:
@@ -371,26 +432,10 @@ def first_settled(study: Study) -> str:
 def _predictors(names: Sequence[str]) -> list[Configured]:
     chosen = {each.short: each for each in (registry.configure("predictor", name) for name in names)}
     for each in chosen.values():
+        if each.spec.details["sees"] == "answer":
+            raise UsageError(f"{each.name} predicts answers, not prompts", remedy="Add --sees answer.")
         each.require()
     return list(chosen.values())
-
-
-def _target(study: Study, name: str) -> Target:
-    """A question by its name, or one system's truth of it by QUESTION.SYSTEM."""
-    asked = {question.name: question for _, question in reading.questions(study)}
-    if name in asked or "." not in name:
-        _, question = reading.question(study, name)
-        values = rollup.by_prompt(study, name)
-        return Target(name, question, None, dict(values.select("prompt_id", "value").iter_rows()))
-    asked_name = max((each for each in asked if name.startswith(f"{each}.")), key=len, default="")
-    _, question = reading.question(study, asked_name or name)
-    system = name.removeprefix(f"{asked_name}.")
-    by_system = rollup.by_system(study, asked_name)
-    known = by_system["system"].unique().to_list()
-    if system not in known:
-        raise UsageError(f"{asked_name} has no truth of a system {system!r}", remedy=near(system, known))
-    values = by_system.filter(pl.col("system") == system)
-    return Target(name, question, system, dict(values.select("prompt_id", "value").iter_rows()))
 
 
 def _texts(study: Study, targets: Sequence[Target]) -> tuple[dict[int, str], dict[int, str]]:
@@ -409,6 +454,12 @@ def _notes(described: Described, others: Mapping[int, str], chosen: Sequence[Con
         yield f"{len(others):,} prompts without truth were predicted and stored as well."
 
 
+def _not_kept(study: Study, targets: Sequence[Target]) -> Iterator[str]:
+    for target in targets:
+        if target.measure is not None and settlement_of(study, target) is None:
+            yield f"Predictions of {target.name} are not stored: the study has no truth to keep them with."
+
+
 def _one_width(results: Sequence[PredictorQuality]) -> list[str]:
     return [ONE_WIDTH] if not all(each.intervals.vary for each in results) else []
 
@@ -425,12 +476,17 @@ def _refuse_prompts(prompts: Sequence[str], chosen: Sequence[Configured], rankin
 
 def _settled(targets: Sequence[Target]) -> None:
     for target in targets:
-        if len(target.truth) < LEAST:
-            raise DataError(
-                f"only {len(target.truth)} prompts have a truth of {target.name!r}; "
-                f"a predictor needs {LEAST} or more",
-                remedy="Judge more prompts, or import published truth.",
-            )
+        if len(target.truth) >= LEAST:
+            continue
+        what, remedy = "truth", "Judge more prompts, or import published truth."
+        if target.measure is not None:
+            what = "value"
+            remedy = f"Have more prompts answered: sightline score STUDY {target.measure.short}"
+        raise DataError(
+            f"only {len(target.truth)} prompts have a {what} of {target.name!r}; "
+            f"a predictor needs {LEAST} or more",
+            remedy=remedy,
+        )
 
 
 def _enough(targets: Sequence[Target], truth: Array, split: Split) -> None:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
-import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -15,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sightline import registry
+from sightline.arrays import load_arrays, packed, save_arrays, unpacked
 from sightline.errors import DataError, UsageError, near
 from sightline.language.prompt_features import has_number
 from sightline.language.term_statistics import STATISTICS, TermStatistics
@@ -47,8 +45,7 @@ RECIPES: Mapping[str, str] = {
 }
 """What each tier is made of, chosen by cross-validation on the training and validation rows of PQPP."""
 WRITTEN = "One that sightline fit --save wrote."
-MANY = 4_096
-"""An array with more numbers than this is stored in half precision, relative to its largest."""
+KIND = "a fitted predictor"
 
 
 @dataclass(frozen=True)
@@ -74,6 +71,10 @@ class Fitted:
         if not texts:
             return np.zeros((0, len(self.targets)))
         return np.asarray(self.model.predict(described(texts, self.measures, self.terms)))
+
+    def latent(self, texts: Sequence[str]) -> Array:
+        """Where the model places texts: one row each, those near each other are alike to it."""
+        return np.asarray(self.model.latent(described(texts, self.measures, self.terms)))
 
     def limits(self, texts: Sequence[str], values: Array) -> tuple[Array, Array]:
         """Both ends of the interval of every value of these texts."""
@@ -145,8 +146,6 @@ def described(
 
 def save(path: Path, fitted: Fitted) -> None:
     """Write the arrays and a description to a file that holds nothing that could run."""
-    if path.suffix != ".npz":
-        raise UsageError(f"{path.name} does not end in .npz", remedy=f"For example {path.stem}.npz.")
     description = {
         "format": FORMAT,
         "recipe": fitted.recipe,
@@ -156,18 +155,10 @@ def save(path: Path, fitted: Fitted) -> None:
         "coverage": fitted.coverage,
         "about": dict(fitted.about),
     }
-    arrays = {"description": _bytes(json.dumps(description))}
-    for name, array in fitted.terms.state().items():
-        arrays[f"terms/{name}"] = array
+    arrays = {f"terms/{name}": array for name, array in fitted.terms.state().items()}
     for name, array in fitted.model.state().items():
-        arrays |= _packed(f"model/{name}", np.asarray(array))
-    fresh = path.with_name(f"{path.name}.{os.getpid()}")
-    try:
-        with fresh.open("wb") as file:
-            np.savez_compressed(file, allow_pickle=False, **arrays)
-        os.replace(fresh, path)
-    finally:
-        fresh.unlink(missing_ok=True)
+        arrays |= packed(f"model/{name}", np.asarray(array))
+    save_arrays(path, description, arrays)
 
 
 def load(path: Path) -> Fitted:
@@ -181,17 +172,19 @@ def load(path: Path) -> Fitted:
 
 @lru_cache(maxsize=8)
 def _loaded(path: Path, changed: int) -> Fitted:
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-        description = json.loads(_text(arrays["description"]))
-        number = description["format"]
-        if number == FORMAT:
+    description, arrays = load_arrays(path, KIND, WRITTEN)
+    number = description.get("format")
+    if description.get("sees", "prompt") != "prompt":
+        raise DataError(
+            "this is a learned measure of answers, not a predictor of prompts",
+            where=str(path),
+            remedy=f"sightline score STUDY \"learned(path='{path}')\"",
+        )
+    if number == FORMAT:
+        try:
             return _made(description, arrays)
-    except FileNotFoundError:
-        raise DataError("there is no such file", where=str(path), remedy=WRITTEN) from None
-    except (OSError, EOFError, ValueError, KeyError, TypeError, AttributeError, zipfile.BadZipFile):
-        raise DataError("this is not a fitted predictor", where=str(path), remedy=WRITTEN) from None
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise DataError(f"this is not {KIND}", where=str(path), remedy=WRITTEN) from None
     raise DataError(
         f"this fitted predictor has format {number}, and this version of Sightline reads {FORMAT}",
         where=str(path),
@@ -204,7 +197,7 @@ def _made(description: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> F
         name.removeprefix("terms/"): array for name, array in arrays.items() if name.startswith("terms/")
     }
     intervals = [Intervals.restored(each) for each in description["intervals"]]
-    model = registry.configure("predictor", description["recipe"]).load().restore(_unpacked(arrays, "model/"))
+    model = registry.configure("predictor", description["recipe"]).load().restore(unpacked(arrays, "model/"))
     found = Fitted(
         description["recipe"],
         list(description["targets"]),
@@ -231,41 +224,3 @@ def _number(value: float | Value | NoValue) -> float:
     if isinstance(value, NoValue):
         return np.nan
     return float(value.value if isinstance(value, Value) else value)
-
-
-def _packed(name: str, array: np.ndarray) -> dict[str, np.ndarray]:
-    if array.dtype.kind == "U":
-        return {
-            f"{name}/text": _bytes("\n".join(array.ravel().tolist())),
-            f"{name}/shape": np.array(array.shape, dtype=np.int64),
-        }
-    if array.dtype.kind != "f" or array.size <= MANY:
-        return {name: array}
-    largest = float(np.abs(array).max())
-    scale = largest if largest > 0 else 1.0
-    return {f"{name}/half": (array / scale).astype(np.float16), f"{name}/scale": np.array(scale)}
-
-
-def _unpacked(arrays: Mapping[str, np.ndarray], start: str) -> dict[str, np.ndarray]:
-    found: dict[str, np.ndarray] = {}
-    for full, array in arrays.items():
-        if not full.startswith(start):
-            continue
-        name, _, how = full.removeprefix(start).partition("/")
-        if not how:
-            found[name] = array
-        elif how == "half":
-            found[name] = array.astype(np.float64) * float(arrays[f"{start}{name}/scale"])
-        elif how == "text":
-            shape = tuple(arrays[f"{start}{name}/shape"].tolist())
-            lines = _text(array).split("\n") if 0 not in shape else []
-            found[name] = np.array(lines, dtype=np.str_).reshape(shape)
-    return found
-
-
-def _bytes(text: str) -> np.ndarray:
-    return np.frombuffer(text.encode(), dtype=np.uint8)
-
-
-def _text(array: np.ndarray) -> str:
-    return array.tobytes().decode()

@@ -13,7 +13,7 @@ from sightline.errors import DataError, UsageError
 from sightline.prediction.bench import PredictorQuality
 from sightline.prediction.fitted import Fitted, fit, save
 from sightline.records import Question
-from sightline.statistics.correlation import pearson
+from sightline.statistics import within_folds
 
 Array = NDArray[np.float64]
 
@@ -56,10 +56,27 @@ def save_best(
         "directions": {name: asked[name].direction for name in targets},
     }
     fitted = fit(best.predictor, texts, truth, targets=targets)
+    defined = {
+        each.question for each in qualities if each.predictor == best.predictor and np.isfinite(each.pearson)
+    }
     own = {
-        name: pearson(held, true).value
+        name: _pearson(held, true, fitted.model.fold) if name in defined else None
         for name, held, true in zip(targets, fitted.model.held_out.T, truth.T, strict=True)
     }
     fitted = replace(fitted, about={**about, "pearson": own})
     save(path, fitted)
     return fitted
+
+
+def _pearson(held: Array, truth: Array, fold: NDArray[np.int64]) -> float | None:
+    """Pearson's r of what a stack said of each prompt without it, within its folds.
+
+    A stack's parts are weighed with each prompt left out: what the others' mean is lower by is taken off, or
+    every prompt would be expected to be the opposite of what it is.
+    """
+    known = np.isfinite(held) & np.isfinite(truth)
+    said, true = held[known], truth[known]
+    if said.size < 2:
+        return None
+    of_others = (true.sum() - true) / (true.size - 1)
+    return within_folds.pearson(said - of_others + true.mean(), true, fold[known]).value

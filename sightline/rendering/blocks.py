@@ -45,7 +45,7 @@ class Heading:
 class Figure:
     """A chart drawn twice: for a page and for a phone, of which the style sheet shows one.
 
-    Without a narrow drawing the wide one serves both; where it `scrolls`, a phone shows it at its full size.
+    Without a narrow drawing the wide one serves both.
     """
 
     kind: ClassVar[str] = "figure"
@@ -53,7 +53,6 @@ class Figure:
     narrow: Spec | None
     caption: str = ""
     legend: Sequence[tuple[str, str]] = ()
-    scrolls: bool = False
 
     @classmethod
     def of(
@@ -114,6 +113,7 @@ class Card:
     note: str
     truth: str = ""
     truth_at: float | None = None
+    rough: bool = False
 
 
 @dataclass(frozen=True)
@@ -124,6 +124,56 @@ class Cards:
     cards: Sequence[Card]
     scale: Scale | None
     paired: bool = False
+
+
+@dataclass(frozen=True)
+class Gallery:
+    """Prompts with their images, each folded under its text: many can be looked through and searched."""
+
+    kind: ClassVar[str] = "gallery"
+    cards: Sequence[Card]
+    scale: Scale | None
+    label: str
+
+
+@dataclass(frozen=True)
+class HeatCell:
+    """A value with its n and how strongly it is coloured, from 0 to 1; or the reason why there is none."""
+
+    value: str
+    n: str = ""
+    strength: float = 0.0
+    reason: str = ""
+    few: bool = False
+
+
+@dataclass(frozen=True)
+class HeatMap:
+    """A table whose cells are coloured by their value; a wide one scrolls under its row headings."""
+
+    kind: ClassVar[str] = "heat_map"
+    title: str
+    corner: str
+    columns: Sequence[str]
+    rows: Sequence[tuple[str, Sequence[HeatCell]]]
+    caption: str = ""
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """Every two things compared, however many: a square for each pair, with what it says on pointing at it.
+
+    Rows and columns are in one order; `cells` hold the state of the row against the column ("above", "below",
+    "level", "untested", or "" on the diagonal), a number where there is room, and what it says. `said` is
+    what a screen reader says of the whole.
+    """
+
+    kind: ClassVar[str] = "matrix"
+    names: Sequence[str]
+    cells: Sequence[Sequence[tuple[str, str, str]]]
+    said: str
+    legend: Sequence[tuple[str, str]]
+    caption: str = ""
 
 
 @dataclass(frozen=True)
@@ -203,7 +253,7 @@ class Overlay:
     note: str = ""
 
 
-Block = Heading | Note | Figure | Grid | Cards | Findings | Map | Rows | Overlay
+Block = Heading | Note | Figure | Grid | Cards | Gallery | HeatMap | Matrix | Findings | Map | Rows | Overlay
 
 
 @dataclass(frozen=True)
@@ -214,6 +264,8 @@ class Section:
     title: str
     lead: str
     blocks: Sequence[Block]
+    short: str = ""
+    """What the contents call it, where the title is long."""
 
 
 def cards(
@@ -228,6 +280,13 @@ def cards(
     of_means = shared_decimals((prompt.mean for prompt in together), domain)
     of_pictures = shared_decimals((shown.value for prompt in together for shown in prompt.thumbnails), domain)
     return Cards([_card(prompt, scale, colours, of_means, of_pictures) for prompt in prompts], scale)
+
+
+def gallery(
+    prompts: Sequence[ShownPrompt], scale: Scale | None, colours: Mapping[str, Colour], label: str
+) -> Gallery:
+    """The same prompts, each folded under its text."""
+    return Gallery(cards(prompts, scale, colours).cards, scale, label)
 
 
 def _card(
@@ -258,6 +317,7 @@ def _card(
         note=prompt.note,
         truth="" if prompt.truth is None else format_number(prompt.truth, decimals=of_means),
         truth_at=None if truth is None else truth[2],
+        rough=prompt.mean is not None and prompt.mean.rough,
     )
 
 

@@ -24,8 +24,9 @@ from sightline.estimate import (
     column_decimals,
     direction_said,
     format_cell,
+    format_interval,
     format_n,
-    range_decimals,
+    format_number,
 )
 from sightline.rendering.theme import (
     ACCENT,
@@ -47,6 +48,8 @@ WIDE = 780
 NARROW = 340
 ROW = 30
 LABEL_LIMIT = 22
+LINE_LENGTH = 38
+"""Characters that a line of a title may have on a phone."""
 MOST_POINTS = 1500
 SQUARES = 40
 _VEGA_LITE = "5.21"
@@ -90,14 +93,15 @@ def dot_interval(
     palette = colours or system_colours(series)
     alone = len(dots) == len(labels)
     places = column_decimals([dot.estimate for dot in dots])
-    row_names, series_names = short_names(labels), short_names(series)
+    row_names, series_names = row_labels(labels, width), short_names(series)
     values = [
         {
             "label": row_names[dot.label],
             "series": series_names[dot.series or dot.label],
             **_bounds(dot.estimate),
             "colour": palette.get(dot.series or dot.label, ACCENT).light,
-            "text": f"{format_cell(dot.estimate, decimals=decimals)}   {format_n(dot.estimate)}".rstrip(),
+            "rough": dot.estimate.rough,
+            "text": _written(dot.estimate, decimals),
         }
         for dot, decimals in zip(dots, places, strict=True)
     ]
@@ -108,65 +112,31 @@ def dot_interval(
     colour = {"field": "colour", "scale": None, "type": "nominal"}
     interval = {**shared, "x": {**quantity, "field": "low"}, "x2": {"field": "high"}, "color": colour}
     dot = {**shared, "x": {**quantity, "field": "value"}, "color": colour}
+    # What rests on few observations must not look as sure as the rest: a thin dashed line, a hollow dot.
+    sure, rough = ({"filter": f"{test}datum.rough"} for test in ("!", ""))
     layers = [
-        layer("rule", interval, strokeWidth=5 if alone else 3, opacity=0.35, strokeCap="round"),
-        layer("point", dot, size=120 if alone else 70, opacity=1),
+        _only(sure, layer("rule", interval, strokeWidth=5 if alone else 3, opacity=0.35, strokeCap="round")),
+        _only(rough, layer("rule", interval, strokeWidth=2, opacity=0.8, strokeDash=[2, 4])),
+        _only(sure, layer("point", dot, size=120 if alone else 70, opacity=1)),
+        _only(
+            rough,
+            layer(
+                "point",
+                dot,
+                size=100 if alone else 60,
+                opacity=1,
+                filled=False,
+                fill=CARD.light,
+                strokeWidth=2,
+            ),
+        ),
     ]
     if alone and width >= WIDE:
         number = {**shared, "x": {"value": {"expr": "width + 16"}}, "text": {"field": "text"}}
         layers.append(layer("text", number, align="left", color=INK.light, fontSize=13))
-    step = ROW if alone else max(ROW, 13 * len(series) + 12)
+    lines = max((label.count("\n") + 1 for label in row_names.values()), default=1)
+    step = max(ROW, 15 * lines + 6) if alone else max(ROW, 15 * lines + 6, 13 * len(series) + 12)
     return chart(values, layers, width, step * len(labels), _describe_dots(dots, axis, direction))
-
-
-def heatmap(
-    dots: Sequence[Dot],
-    *,
-    axis: str,
-    direction: Direction = "none",
-    domain: Domain | None = None,
-    width: int = WIDE,
-) -> Spec:
-    """Rows are series, columns are labels; the stronger the colour, the higher the value.
-
-    A narrow drawing has the fewer of the two as its columns. Strength is opacity of one colour, so that the
-    same drawing reads on light and dark. The value is written into each cell that has room for it.
-    """
-    best = max(dots, key=lambda dot: dot.estimate.value or 0.0, default=None)
-    highest = f" Highest: {best.series} on {best.label}, {format_cell(best.estimate)}." if best else ""
-    if width < WIDE and len({dot.label for dot in dots}) > len({dot.series or dot.label for dot in dots}):
-        dots = [Dot(dot.series or dot.label, dot.estimate, dot.label) for dot in dots]
-    columns = unique(dot.label for dot in dots)
-    rows = unique(dot.series or dot.label for dot in dots)
-    room = (width - (150 if width >= WIDE else 120)) / max(1, len(columns))
-    low, high = domain or extent([dot.estimate.value for dot in dots if dot.estimate.value is not None])
-    places = range_decimals(low, high)
-    column_names, row_names = short_names(columns, 14), short_names(rows)
-    values = [
-        {
-            "column": column_names[dot.label],
-            "row": row_names[dot.series or dot.label],
-            "value": dot.estimate.value,
-            "text": format_cell(Estimate(dot.estimate.value), decimals=places),
-        }
-        for dot in dots
-    ]
-    angle = 0 if room > 90 else -40 if room >= 20 else -90
-    above = {"orient": "top", "title": None, "grid": False, "labelAngle": angle, "labelLimit": 120}
-    place: Spec = {
-        "x": {"field": "column", "type": "nominal", "sort": None, "axis": above},
-        "y": {"field": "row", "type": "nominal", "sort": None, "axis": {**row_axis(width), "grid": False}},
-    }
-    strength = {"domain": [low, high], "range": [0.06, 0.6], "clamp": True}
-    opacity = {"field": "value", "type": "quantitative", "scale": strength, "legend": None}
-    cell = {"color": ACCENT.light, "cornerRadius": 3, "stroke": CARD.light, "strokeWidth": 2}
-    layers = [layer("rect", {**place, "fillOpacity": opacity}, **cell)]
-    if room >= 24:
-        size = 12 if room >= 40 else 10 if room >= 30 else 9
-        layers.append(layer("text", {**place, "text": {"field": "text"}}, fontSize=size))
-    words = f" ({DIRECTION_WORDS[direction]})" if direction != "none" else ""
-    said = f"Heat map of {axis}{words} for {len(rows)} rows and {len(columns)} columns.{highest}"
-    return chart(values, layers, width, 28 * len(rows), said)
 
 
 def scatter(
@@ -199,7 +169,7 @@ def scatter(
             "field": name,
             "type": "quantitative",
             "scale": scale,
-            "axis": {"title": title, "tickCount": 5},
+            "axis": {"title": whole_title(title), "tickCount": 5},
         }
         for name, title in (("x", x_axis), ("y", y_axis))
     }
@@ -259,7 +229,7 @@ def histogram(
         for start, end, number in zip(edges[:-1], edges[1:], counts, strict=True)
     ]
     scale = {"domain": [low, high], "nice": False}
-    across = {"title": axis, "grid": False, "tickCount": 6}
+    across = {"title": whole_title(axis), "grid": False, "tickCount": 6}
     up = {"title": count, "tickCount": 4, "tickMinStep": 1, "format": "d"}
     bar = {
         "x": {"field": "from", "type": "quantitative", "scale": scale, "axis": across},
@@ -301,7 +271,11 @@ def curve(
         }
         for point in points
     ]
-    x = {"field": "x", "type": "quantitative", "axis": {"title": x_axis, "grid": False, "tickCount": 6}}
+    x = {
+        "field": "x",
+        "type": "quantitative",
+        "axis": {"title": whole_title(x_axis), "grid": False, "tickCount": 6},
+    }
     quantity = quantity_axis(y_axis, direction, domain)
     shared: Spec = {"x": x, "color": {"field": "colour", "scale": None, "type": "nominal"}}
     line = {**shared, "y": {**quantity, "field": "value"}, "detail": {"field": "series", "type": "nominal"}}
@@ -383,9 +357,15 @@ def chart(values: list[Spec], layers: list[Spec], width: int, height: int, descr
     }
 
 
+def whole_title(words: str) -> str | list[str]:
+    """A title in lines that a phone or the side of a chart has room for: a longer one would be cut off."""
+    lines = _broken(words, LINE_LENGTH)
+    return lines if len(lines) > 1 else words
+
+
 def quantity_axis(axis: str, direction: Direction, domain: Domain | None, ticks: int = 6) -> Spec:
     """An axis that says what it measures and which way is better."""
-    words = f"{axis}  ({direction_said(direction)})" if direction != "none" else axis
+    words = whole_title(f"{axis}  ({direction_said(direction)})" if direction != "none" else axis)
     scale: Spec = {"zero": False, "nice": True} if domain is None else {"domain": list(domain), "nice": False}
     return {"type": "quantitative", "scale": scale, "axis": {"title": words, "tickCount": ticks}}
 
@@ -396,10 +376,24 @@ def row_axis(width: int) -> Spec:
         "grid": True,
         "gridColor": LINE.light,
         "gridDash": [1, 3],
-        "labelLimit": 200 if width >= WIDE else 110,
+        "labelLimit": 210 if width >= WIDE else 120,
+        "labelExpr": "split(datum.label, '\\n')",
         "labelColor": INK.light,
-        "labelFontSize": 13,
+        "labelFontSize": 13 if width >= WIDE else 12,
+        "labelLineHeight": 15,
     }
+
+
+def _only(kept: Spec, made: Spec) -> Spec:
+    return {"transform": [kept], **made}
+
+
+def _written(estimate: Estimate, decimals: int) -> str:
+    """The numbers written next to a dot."""
+    value = format_number(estimate.value, decimals=decimals) if estimate.value is not None else "-"
+    interval = format_interval(estimate, decimals=decimals)
+    said = f"roughly {interval}" if estimate.rough else interval
+    return f"{value} {said}".rstrip() + f"   {format_n(estimate)}".rstrip()
 
 
 def _bounds(estimate: Estimate) -> dict[str, float | None]:
@@ -430,19 +424,41 @@ def extent(numbers: Sequence[float] | NDArray[np.float64]) -> Domain:
 def short_names(names: Sequence[str], limit: int = LABEL_LIMIT) -> dict[str, str]:
     """A label for each name, cut in the middle where it is long; no two names share a label.
 
-    Names of systems often differ only at their ends, and a chart puts what shares a label into one row.
+    Names of systems often differ only near their ends, and a chart puts what shares a label into one row: the
+    end is kept as long as it takes to tell them apart.
     """
-    labels: dict[str, str] = {}
-    tail = limit // 3
-    for name in names:
-        shown = clean(name)
-        label = shown if len(shown) <= limit else f"{shown[: limit - tail - 1]}…{shown[-tail:]}"
-        number = 2
-        unique = label
-        while unique in labels.values():
+    shown = {name: clean(name) for name in names}
+    for tail in (limit // 3, limit // 2, 2 * limit // 3):
+        labels = {
+            name: text if len(text) <= limit else f"{text[: limit - tail - 1]}…{text[-tail:]}"
+            for name, text in shown.items()
+        }
+        if len(set(labels.values())) == len(labels):
+            return labels
+    taken: dict[str, str] = {}
+    for name, label in labels.items():
+        number, unique = 2, label
+        while unique in taken.values():
             unique, number = f"{label} ({number})", number + 1
-        labels[name] = unique
-    return labels
+        taken[name] = unique
+    return taken
+
+
+def row_labels(names: Sequence[str], width: int = WIDE) -> dict[str, str]:
+    """A label for each name, broken into lines; only the longest are cut, in the middle."""
+    most, lines = (28, 2) if width >= WIDE else (16, 3)
+    shown = short_names(names, most * lines - 6)
+    return {name: "\n".join(_broken(label, most)) for name, label in shown.items()}
+
+
+def _broken(text: str, most: int) -> list[str]:
+    """Lines of at most so many characters, broken after a space, hyphen, underscore, slash or full stop."""
+    lines = []
+    while len(text) > most:
+        cut = max(text.rfind(sign, most // 3, most) for sign in " -_/.:") + 1 or most
+        lines.append(text[:cut].rstrip())
+        text = text[cut:].lstrip()
+    return [*lines, text]
 
 
 def unique(names: Any) -> list[str]:

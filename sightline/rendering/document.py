@@ -30,7 +30,10 @@ class NextStep:
 
 @dataclass(frozen=True)
 class Document:
-    """The whole page. `commands` and `provenance` say how it was made: enough to make it again."""
+    """The whole page. `commands` and `provenance` say how it was made: enough to make it again.
+
+    `more` follows the answer in smaller type; `stale` is what is out of date, each with its command.
+    """
 
     title: str
     answer: str
@@ -40,6 +43,8 @@ class Document:
     next_steps: Sequence[NextStep] = ()
     commands: Sequence[str] = ()
     provenance: Sequence[Table] = ()
+    more: str = ""
+    stale: Sequence[NextStep] = ()
 
     def section(self, anchor: str) -> Section | None:
         """The section with this anchor, if there is one."""

@@ -112,11 +112,12 @@ class Table:
             lines.append("<tr>")
             for index, (column, cell) in enumerate(zip(table.columns, row, strict=True)):
                 content = _html_cell(plain(cell), column, places[index])
+                sort = _sort_key(plain(cell))
                 if index == 0:
-                    lines.append(f'<th scope="row"{_class(numeric[index])}>{content}</th>')
+                    lines.append(f'<th scope="row"{_class(numeric[index])}{sort}>{content}</th>')
                 else:
                     words = _escape(f"{column.heading}\n{direction_said(column.direction)}".strip())
-                    lines.append(f'<td data-label="{words}"{_class(numeric[index])}>{content}</td>')
+                    lines.append(f'<td data-label="{words}"{_class(numeric[index])}{sort}>{content}</td>')
             lines.append("</tr>")
         lines.append("</tbody></table></div>")
         return "\n".join(lines)
@@ -302,11 +303,23 @@ def _html_cell(cell: Cell, column: Column, decimals: int | None) -> str:
         value = format_number(cell.value, column.format, decimals)
         parts = [f'<span class="value">{_escape(value)}</span>']
         interval = format_interval(cell, column.format, decimals)
-        parts += [f'<span class="interval">{_escape(interval)}</span>'] if interval else []
+        if interval and cell.rough:
+            parts.append(f'<span class="interval rough">roughly {_escape(interval)}</span>')
+        elif interval:
+            parts.append(f'<span class="interval">{_escape(interval)}</span>')
         parts += [f'<span class="n">{format_n(cell)}</span>'] if cell.n else []
         return " ".join(parts)
     text = _escape(format_cell(cell, column.format, decimals))
     return f"<bdi>{text}</bdi>" if isinstance(cell, str) else text
+
+
+def _sort_key(cell: Cell) -> str:
+    """What a cell is sorted by where a page can sort: its number in full, or nothing where it has none."""
+    if isinstance(cell, Estimate):
+        return f' data-sort="{"" if cell.value is None else repr(cell.value)}"'
+    if isinstance(cell, (int, float)):
+        return f' data-sort="{cell + 0!r}"'
+    return ""
 
 
 def _direction(column: Column) -> str:

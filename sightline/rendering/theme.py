@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 Theme = Literal["adaptive", "light", "dark"]
@@ -42,6 +43,14 @@ SERIES = (
     Colour("series-6", "#802a3c", "#e4546b"),
 )
 COLOURS = (PAPER, CARD, INK, MUTED, LINE, ACCENT, ALARM, *SERIES)
+"""What charts are drawn with."""
+
+ON_ACCENT = Colour("on-accent", "#ffffff", "#10292c")
+EDGE = Colour("edge", "#858d95", "#737c85")
+SOFT = Colour("soft", "#e6f0f0", "#1c3236")
+SOFT_ALARM = Colour("soft-alarm", "#f8e9e6", "#38241f")
+CONTROLS = (ON_ACCENT, EDGE, SOFT, SOFT_ALARM)
+"""What buttons, fields and tags have besides; never in a chart."""
 
 
 def system_colours(names: Iterable[str]) -> dict[str, Colour]:
@@ -57,13 +66,19 @@ def system_colours(names: Iterable[str]) -> dict[str, Colour]:
 
 
 def css_variables() -> str:
-    """The colours as CSS: light by default, dark where the reader's screen asks for it, light on paper."""
-    light = " ".join(f"--{colour.name}: {colour.light};" for colour in COLOURS)
-    dark = " ".join(f"--{colour.name}: {colour.dark};" for colour in COLOURS)
+    """Colours and font as CSS: light, dark where the reader's screen asks for it, and light on paper."""
+    light = " ".join(f"--{colour.name}: {colour.light};" for colour in COLOURS + CONTROLS)
+    dark = " ".join(f"--{colour.name}: {colour.dark};" for colour in COLOURS + CONTROLS)
     return (
-        f":root {{ color-scheme: light dark; {light} }}\n"
+        f":root {{ color-scheme: light dark; --font: {FONT}; {light} }}\n"
         f"@media screen and (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}"
     )
+
+
+def stylesheet() -> str:
+    """The look of every served page: colours, font, and the parts that pages share."""
+    shared = Path(__file__).parent / "templates" / "look.css"
+    return f"{css_variables()}\n{shared.read_text('utf-8')}"
 
 
 def substitutions(theme: Theme) -> Mapping[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -45,6 +46,7 @@ class Figures(Result):
     drawings: Sequence[Drawing]
     notes: Sequence[str] = ()
     files: Sequence[Path] = ()
+    variability: Sequence[Block] = ()
 
     @property
     def sentence(self) -> str:
@@ -108,10 +110,14 @@ def file_name(name: str) -> str:
 def _page(study: Study, drawn: Figures) -> Document:
     said = "The prompts by how hard they are, what was predicted for them, and the truth."
     lead = " ".join([said, *drawn.notes])
+    sections = [Section("prediction", "Prediction", lead, drawn.blocks)] if drawn.blocks else []
+    if drawn.variability:
+        about = "How alike the images of one prompt are, shown by the images themselves."
+        sections.append(Section("variability", "Variability", about, drawn.variability))
     return Document(
         title=str(study.settings.get("study", {}).get("name") or study.name),
         answer="How hard are the prompts, and how well was that predicted?",
         made_at=datetime.now(UTC),
-        sections=[Section("prediction", "Prediction", lead, drawn.blocks)],
-        next_steps=[NextStep("See the whole study.", f"sightline report {study.home}")],
+        sections=sections,
+        next_steps=[NextStep("See the whole study.", f"sightline report {shlex.quote(str(study.home))}")],
     )

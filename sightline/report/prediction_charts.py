@@ -10,7 +10,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from sightline.estimate import direction_said, format_number, range_decimals
 from sightline.rendering.blocks import Figure
-from sightline.rendering.charts import MOST_POINTS, NARROW, WIDE, Domain, Spec, chart, dashed, extent, layer
+from sightline.rendering.charts import (
+    MOST_POINTS,
+    NARROW,
+    WIDE,
+    Domain,
+    Spec,
+    chart,
+    dashed,
+    extent,
+    layer,
+    whole_title,
+)
 from sightline.rendering.shown import Scale
 from sightline.rendering.theme import ACCENT, CARD, INK, MUTED, SERIES, Colour
 from sightline.statistics.prediction_quality import by_quarter
@@ -200,9 +211,13 @@ def _box_layers(span: Domain, scale: Scale, few: Sequence[tuple[float, float]], 
     better = f"  ({direction_said(scale.direction)})" if scale.direction != "none" else ""
     ticks = 6 if width >= WIDE else 4
     both = {"domain": list(span), "nice": False}
-    below = {"title": f"predicted {scale.name}{better}", "grid": False, "tickCount": ticks}
+    below = {
+        "title": whole_title(f"predicted {scale.name}{better}"),
+        "grid": False,
+        "tickCount": ticks,
+    }
     x: Spec = {"type": "quantitative", "scale": both, "axis": below}
-    left = {"title": f"true {scale.name}", "tickCount": 5}
+    left = {"title": whole_title(f"true {scale.name}"), "tickCount": 5}
     y: Spec = {"type": "quantitative", "scale": both, "axis": left}
     at, point = {"x": {**x, "field": "x"}}, {"x": {**x, "field": "x"}, "y": {**y, "field": "y"}}
     across = {"x": {**x, "field": "from"}, "x2": {"field": "to"}}

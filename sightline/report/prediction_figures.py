@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
@@ -17,22 +19,26 @@ from sightline.encoders.choice import Loadable, encoder_of, first_loadable
 from sightline.errors import DataError, UsageError, near
 from sightline.estimate import Cell, format_cell, format_number
 from sightline.prediction.fit import LEAST, examples
+from sightline.prediction.fitted import load as load_fitted
 from sightline.rendering.blocks import Block, Figure, Grid, Heading, cards
 from sightline.rendering.shown import Scale, ShownPrompt, Thumbnail
 from sightline.rendering.tables import Column, Table
 from sightline.rendering.theme import Colour
+from sightline.report.album import Album
 from sightline.report.difficulty_scales import both_kinds, difficulty, truth_of
 from sightline.report.image_files import Drawing, Figures, write_figures
 from sightline.report.prediction_charts import box_figure, levels, map_figure
-from sightline.report.prompt_cards import scale_of, thumbnails
+from sightline.report.prompt_cards import scale_of
 from sightline.report.quadrant_charts import Quadrant, quadrant_figure, quadrants
+from sightline.report.settings import MEGABYTES
 from sightline.report.stored_predictions import StoredPredictions, best, quality_table, read_predictions
 from sightline.statistics.correlation import pearson
 from sightline.statistics.prediction_quality import by_quarter
 from sightline.study import reading, rollup
-from sightline.study.running.embedding import embed_texts
+from sightline.study.running.embedding import embed_texts, text_hash
 from sightline.study.running.progress import Listener
 from sightline.study.study import Study
+from sightline.variability.figures import variability_pictures
 from sightline.verbs import SEED, argument, option, verb
 
 Array = NDArray[np.float64]
@@ -48,6 +54,8 @@ COMPONENTS = 50
 STEPS = 500
 PICTURES = 1
 """Images per system and prompt."""
+SIDE = 384
+"""Pixels of the longer side of an image, as far as the page has room."""
 ENDS = 2
 """Prompts shown at each end: predicted well or missed, hard or easy."""
 
@@ -72,7 +80,8 @@ def figures(
     encoder: Annotated[
         str | None,
         option(
-            "Lay out the map by this encoder's vectors, or by features: the predictors' own inputs.",
+            "Lay out the map by this encoder's vectors, by features (the predictors' own inputs), or by a "
+            "file that fit --save wrote: the space of the fitted model itself.",
             metavar="ENCODER",
             shown=f"{ENCODERS[0]}, else {ENCODERS[1]}",
         ),
@@ -84,7 +93,8 @@ def figures(
 
     For each question with truth about prompts: a map of the prompts (t-SNE), coloured by truth; and, where
     predictions are stored, those of the best predictor against truth, as box plots and with the prompts
-    predicted best and worst. Then the prompts that are easy or hard on two scales.
+    predicted best and worst. Then the prompts that are easy or hard on two scales. The page also shows
+    variability in pictures, where it was measured.
     """
     drawn = prediction_figures(
         study,
@@ -95,7 +105,9 @@ def figures(
         seed=seed,
         listener=listener,
     )
-    if not drawn.drawings:
+    with suppress(DataError):  # nothing is measured, or images have been removed since
+        drawn = replace(drawn, variability=variability_pictures(study).blocks)
+    if not drawn.drawings and not drawn.variability:
         raise DataError("there is nothing to draw", where=study.name, remedy=" ".join(drawn.notes))
     return replace(drawn, files=write_figures(study, drawn, Path(folder)))
 
@@ -119,20 +131,23 @@ def prediction_figures(
     encoder: str | None = None,
     most: int = MOST_ON_A_MAP,
     colours: Mapping[str, Colour] | None = None,
+    album: Album | None = None,
+    stored: bool = False,
     seed: int = 0,
     listener: Listener | None = None,
 ) -> Figures:
     """The same as blocks of a page; unless `whole`, prompts and a map for the first question alone.
 
-    Of more than `most` prompts, the map has a sample drawn by the seed.
+    Of more than `most` prompts, the map has a sample drawn by the seed. With `stored` it is drawn only from
+    vectors that the study holds: no encoder is loaded. Pictures come from the `album` of the page.
     """
-    making = _Making(study, colours or {}, listener)
+    making = _Making(study, colours or {}, listener, album or Album(study, MEGABYTES), stored)
     names = _named(study, questions)
     for number, name in enumerate(names):
-        stored = read_predictions(study, name)
-        if stored and (number or whole):
-            making.blocks += [Heading(f"Predicting {name}"), Grid(quality_table(name, stored))]
-        making.predicted(name, stored, with_prompts=whole or not number)
+        found = read_predictions(study, name)
+        if found and (number or whole):
+            making.blocks += [Heading(f"Predicting {name}"), Grid(quality_table(name, found))]
+        making.predicted(name, found, with_prompts=whole or not number)
     if names:
         making.maps(names if whole else names[:1], encoder, most, seed)
     making.quadrants(across or both_kinds(study), named=across is not None)
@@ -142,10 +157,19 @@ def prediction_figures(
 class _Making:
     """Blocks and charts as they come, and what had to be omitted."""
 
-    def __init__(self, study: Study, colours: Mapping[str, Colour], listener: Listener | None) -> None:
+    def __init__(
+        self,
+        study: Study,
+        colours: Mapping[str, Colour],
+        listener: Listener | None,
+        album: Album,
+        stored: bool,
+    ) -> None:
         self.study = study
         self.colours = colours
         self.listener = listener
+        self.album = album
+        self.stored = stored
         self.blocks: list[Block] = []
         self.drawings: list[Drawing] = []
         self.notes: list[str] = []
@@ -161,11 +185,9 @@ class _Making:
             self.notes.append(f"No predictions of {name} are stored: sightline fit STUDY --question {name}.")
             return
         several = f" The best of {len(stored)} predictors by Pearson's r is shown." if len(stored) > 1 else ""
-        worthless = not shown.better_than_the_mean
-        if worthless:
-            warning = f"{shown.predictor} predicts {name} no better than the mean of all prompts: useless."
-            several = f" {warning}{several}"
-            self.notes.append(warning)
+        if shown.worth != "useful":
+            several = f" {shown.verdict}{several}"
+            self.notes.append(shown.verdict)
         if with_prompts:
             self.blocks.append(Heading("Predicted against true"))
         self.draw(
@@ -177,7 +199,7 @@ class _Making:
             ),
         )
         self.blocks.append(Grid(_quarters(shown), "By quarter of the prediction"))
-        if with_prompts and not worthless:
+        if with_prompts and shown.tells:
             # Of a predictor that knows nothing, these would be what it hit by chance.
             self._cards("Hard and easy prompts that were predicted", shown, _predicted_well(shown))
         if with_prompts:
@@ -205,7 +227,7 @@ class _Making:
         answers = reading.answers(self.study).filter(
             (pl.col("prompt_id") == prompt_id) & pl.col("sha256").is_not_null()
         )
-        return thumbnails(self.study, answers, PICTURES)
+        return self.album.thumbnails(answers, PICTURES, SIDE)
 
     def maps(self, names: Sequence[str], encoder: str | None, most: int, seed: int) -> None:
         """One layout of all prompts that have a truth, drawn once for each question."""
@@ -219,7 +241,12 @@ class _Making:
         if len(ids) < LEAST_ON_A_MAP:
             self.notes.append(f"A map needs {LEAST_ON_A_MAP} prompts with truth; there are {len(ids)}.")
             return
-        vectors, what = self._vectors(ids, encoder)
+        found = self._stored_vectors(ids) if self.stored else self._vectors(ids, encoder)
+        if found is None:
+            home = shlex.quote(str(self.study.home))
+            self.notes.append(f"A map of the prompts is drawn by: sightline figures {home} FOLDER")
+            return
+        vectors, what = found
         if not np.ptp(vectors, axis=0).any():
             self.notes.append("There is no map: to the encoder all prompts are the same.")
             return
@@ -243,6 +270,17 @@ class _Making:
         if note:
             self.notes.append(f"The map: {note[0].lower()}{note[1:]}")
 
+    def _stored_vectors(self, ids: Sequence[int]) -> tuple[Array, str] | None:
+        """The vectors of the first encoder that the study holds for all of these prompts."""
+        records = reading.prompt_records(self.study, ids)
+        contents = [text_hash(records[key].text) for key in ids]
+        for name in ENCODERS:
+            encoder = encoder_of(name, "text")
+            vectors, known = self.study.vectors.get(encoder.identity, contents)
+            if known.all():
+                return np.asarray(vectors, dtype=np.float64), f"to {encoder.name}"
+        return None
+
     def _vectors(self, ids: Sequence[int], encoder: str | None) -> tuple[Array, str]:
         if encoder == FEATURES:
             raw = np.asarray(examples(self.study, ids).features, dtype=np.float64)
@@ -252,6 +290,12 @@ class _Making:
             away = np.where(known, raw - mean, 0.0)
             spread = np.sqrt((away**2).sum(axis=0) / count)
             return away / np.where(spread > 1e-12, spread, 1.0), "in their features"
+        if encoder is not None and encoder.endswith(".npz"):
+            records = reading.prompt_records(self.study, ids)
+            model = load_fitted(Path(encoder))
+            return model.latent(
+                [records[key].text for key in ids]
+            ), f"to the predictor in {Path(encoder).name}"
         by = Loadable(encoder_of(encoder, "text")) if encoder else first_loadable(ENCODERS, "text")
         if by.instead:
             self.notes.append(f"The map compares prompts by {by.encoder.name}: {by.instead}.")

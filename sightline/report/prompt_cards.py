@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import polars as pl
 
@@ -13,9 +14,10 @@ from sightline.estimate import Estimate
 from sightline.measures.rankings import relevance
 from sightline.records import Prompt
 from sightline.rendering import charts
-from sightline.rendering.blocks import Block, Figure, Heading, Section, cards
-from sightline.rendering.shown import Scale, ShownPrompt, Thumbnail
-from sightline.rendering.theme import Colour
+from sightline.rendering.blocks import Block, Figure, Heading, Section, cards, gallery
+from sightline.rendering.shown import Scale, ShownPrompt
+from sightline.report.album import SIDES, Album
+from sightline.report.making import Making
 from sightline.statistics.intervals import within
 from sightline.statistics.pooling import METHOD, partial_pooling
 from sightline.study import reading, rollup
@@ -26,6 +28,12 @@ SHOWN = 4
 """Prompts shown at each end."""
 PICTURES = 2
 """Images per system and prompt."""
+EACH = (8, 4, 2, 1)
+"""Images of a system and prompt among all images, the first number that fits."""
+SMALL = 256
+"""Pixels of a side below which fewer images of a system are shown instead."""
+FIRST_PART, REST = 0.25, 0.92
+"""The part of the room for pictures that the first prompts take, and that all images take of what is left."""
 _NO_VALUE = pl.lit(None, pl.Float64).alias("value")
 
 
@@ -35,11 +43,59 @@ def scale_of(study: Study, name: str) -> Scale:
     return Scale(name, asked.direction, *rollup.ends_of(study, name))
 
 
-def prompts_section(study: Study, head: Comparison, colours: Mapping[str, Colour]) -> Section:
+def prompts_section(making: Making) -> list[Section]:
     """The hardest and the easiest prompts with their images, and how the means of all are distributed."""
-    scale = Scale(head.by, head.direction, head.low, head.high)
+    if making.head is None:
+        return []
+    ranked = _by_difficulty(making, making.head)
+    rows, head = ranked.order, making.head
+    ends = {"Hardest": rows[:SHOWN], "Easiest": rows[SHOWN:][-SHOWN:][::-1]}
+    chosen = [key for end in ends.values() for key in end]
+    texts = reading.prompt_records(making.study, chosen)
+    side = _side(making.album, ranked.answers, chosen, PICTURES, FIRST_PART)
+
+    def shown(key: int) -> ShownPrompt:
+        mine = ranked.answers.filter(pl.col("prompt_id") == key)
+        pictures = making.album.thumbnails(mine, PICTURES, side)
+        return ShownPrompt(texts[key].text, ranked.pooled[key], few_tags(texts[key]), pictures)
+
+    prompts = {title: [shown(key) for key in end] for title, end in ends.items() if end}
+    among = [each for end in prompts.values() for each in end]
+    blocks: list[Block] = []
+    for title, end in prompts.items():
+        blocks += [Heading(title), cards(end, ranked.scale, making.colours, among)]
+    if ranked.means:
+        histogram = Figure.of(
+            lambda width: charts.histogram(
+                ranked.means, axis=f"mean {head.by} per prompt", domain=ranked.scale.domain, width=width
+            ),
+            f"The distribution of the means of {len(ranked.means):,} prompts.",
+        )
+        blocks += [Heading("All prompts"), histogram]
+    drawn = any(each.method.startswith(METHOD) for each in ranked.pooled.values())
+    lead = (
+        "The value of a prompt is its mean less what systems differ by"
+        f"{', partially pooled: the ends of a list are partly luck' if drawn else ''}. "
+        f"The 95 % interval is over the {'images' if ranked.judged else 'systems'} of the prompt."
+    )
+    return [Section("prompts", "Hardest and easiest prompts", lead, blocks)]
+
+
+class Ranked(NamedTuple):
+    """Prompts from hard to easy: their pooled values, plain means, and the answers that show them."""
+
+    order: list[int]
+    pooled: dict[int, Estimate]
+    means: list[float]
+    answers: pl.DataFrame
+    scale: Scale
+    judged: bool
+
+
+def _by_difficulty(making: Making, head: Comparison) -> Ranked:
+    study = making.study
     values = values_by(study, head.by).values
-    asked = head.by in {question.name for _, question in reading.questions(study)}
+    asked = head.by in {question.name for question in making.asked}
     answers = rollup.of_answers(study, head.by) if asked else _ranked_answers(study)
     judged = asked and not answers.is_empty()
     if asked and not judged:
@@ -47,35 +103,81 @@ def prompts_section(study: Study, head: Comparison, colours: Mapping[str, Colour
     means = values.group_by("prompt_id").agg(pl.col("value").mean()).sort("prompt_id")
     pooled = _pooled(answers if judged else values, head)
     worst = -1.0 if head.direction == "lower" else 1.0
-    rows = sorted(means["prompt_id"].to_list(), key=lambda key: (worst * (pooled[key].value or 0.0), key))
-    ends = {"Hardest": rows[:SHOWN], "Easiest": rows[SHOWN:][-SHOWN:][::-1]}
-    texts = reading.prompt_records(study, [key for end in ends.values() for key in end])
+    known = [key for key in means["prompt_id"].to_list() if key in pooled]
+    order = sorted(known, key=lambda key: (worst * (pooled[key].value or 0.0), key))
+    scale = Scale(head.by, head.direction, head.low, head.high)
+    return Ranked(order, pooled, means["value"].to_list(), answers, scale, judged)
 
-    def shown(key: int) -> ShownPrompt:
-        mine = answers.filter(pl.col("prompt_id") == key)
-        return ShownPrompt(texts[key].text, pooled[key], few_tags(texts[key]), thumbnails(study, mine))
 
-    prompts = {title: [shown(key) for key in end] for title, end in ends.items() if end}
-    among = [each for end in prompts.values() for each in end]
-    blocks: list[Block] = []
-    for title, end in prompts.items():
-        blocks += [Heading(title), cards(end, scale, colours, among)]
-    every = means["value"].to_list()
-    if every:
-        histogram = Figure.of(
-            lambda width: charts.histogram(
-                every, axis=f"mean {scale.name} per prompt", domain=scale.domain, width=width
-            ),
-            f"The distribution of the means of {len(every):,} prompts.",
-        )
-        blocks += [Heading("All prompts"), histogram]
-    drawn = any(each.method.startswith(METHOD) for each in pooled.values())
-    lead = (
-        "The value of a prompt is its mean less what systems differ by"
-        f"{', partially pooled: the ends of a list are partly luck' if drawn else ''}. "
-        f"The 95 % interval is over the {'images' if judged else 'systems'} of the prompt."
+def _side(album: Album, answers: pl.DataFrame, chosen: Sequence[int], each: int, part: float) -> int:
+    """The side at which the pictures of these prompts take their part of the room."""
+    return album.side(_contents(answers, chosen, each), part) or SIDES[-1]
+
+
+def _contents(answers: pl.DataFrame, chosen: Sequence[int], each: int) -> list[str]:
+    """The pictures of these prompts, so many of each system."""
+    mine = answers.filter(pl.col("prompt_id").is_in(list(chosen)) & pl.col("sha256").is_not_null())
+    first = mine.sort("prompt_id", "system_id", "position").group_by(
+        ["prompt_id", "system_id"], maintain_order=True
     )
-    return Section("prompts", "Hardest and easiest prompts", lead, blocks)
+    return [str(each) for each in first.head(each)["sha256"]]
+
+
+def images_section(making: Making) -> list[Section]:
+    """Every prompt with its images, folded: from hard to easy where that is known, else as imported."""
+    study, head = making.study, making.head
+    ranked = None if head is None else _by_difficulty(making, head)
+    answers = reading.answers(study).with_columns(_NO_VALUE) if ranked is None else ranked.answers
+    with_file = set(answers.filter(pl.col("sha256").is_not_null())["prompt_id"].to_list())
+    order = answers["prompt_id"].unique(maintain_order=True).to_list() if ranked is None else ranked.order
+    order = [key for key in order if key in with_file]
+    if not order:
+        return []
+    chosen, each, side = _that_fit(making.album, answers, order)
+    if not chosen:
+        return []
+    texts = reading.prompt_records(study, chosen)
+    by_prompt = {int(str(key)): part for (key,), part in answers.group_by(["prompt_id"])}
+    prompts = [
+        ShownPrompt(
+            texts[key].text,
+            None if ranked is None else ranked.pooled[key],
+            few_tags(texts[key]),
+            making.album.thumbnails(by_prompt[key], each, side),
+        )
+        for key in chosen
+    ]
+    of = answers.filter(pl.col("sha256").is_not_null()).height
+    shown = sum(picture.data is not None for prompt in prompts for picture in prompt.thumbnails)
+    what = f"{shown:,} of {of:,} images" if shown < of else f"All {of:,} images"
+    which = f"{len(chosen):,} of {len(order):,} prompts" if len(chosen) < len(order) else "every prompt"
+    how = "from the hardest to the easiest" if ranked is not None else "in the order of the study"
+    lead = f"{what}, for {which}, {how}. Press a prompt to see its images, and an image to see it larger."
+    scale, colours = None if ranked is None else ranked.scale, making.colours
+    blocks: list[Block] = []
+    if ranked is None:
+        blocks.append(cards(prompts[: 2 * SHOWN], None, colours))
+        prompts = prompts[2 * SHOWN :]
+    if prompts:
+        blocks.append(gallery(prompts, scale, colours, "Prompts with their images"))
+    return [Section("images", "The images", lead, blocks)]
+
+
+def _that_fit(album: Album, answers: pl.DataFrame, order: Sequence[int]) -> tuple[list[int], int, int]:
+    """Prompts, images of each system, and the side in pixels, so that as much as possible fits the page.
+
+    Fewer images of a system come before fewer prompts, and prompts that are left out are so evenly.
+    """
+    for each in EACH:
+        side = album.side(_contents(answers, order, each), REST)
+        if side is not None and (side >= SMALL or each == 1):
+            return list(order), each, side
+    for part in (2, 4, 8, 16, 32, 64, 128):
+        some = list(order)[::part]
+        side = album.side(_contents(answers, some, 1), REST)
+        if side is not None:
+            return some, 1, side
+    return [], 1, SIDES[-1]
 
 
 def _pooled(values: pl.DataFrame, head: Comparison) -> dict[int, Estimate]:
@@ -94,52 +196,10 @@ def _pooled(values: pl.DataFrame, head: Comparison) -> dict[int, Estimate]:
     }
 
 
-def gallery_section(study: Study, colours: Mapping[str, Colour]) -> Section | None:
-    """Some prompts with their images, for a study without judgements."""
-    answers = reading.answers(study).filter(pl.col("sha256").is_not_null())
-    chosen = answers["prompt_id"].unique(maintain_order=True).to_list()[: 2 * SHOWN]
-    if not chosen:
-        return None
-    texts = reading.prompt_records(study, chosen)
-    prompts = [
-        ShownPrompt(
-            texts[key].text,
-            None,
-            few_tags(texts[key]),
-            thumbnails(study, answers.filter(pl.col("prompt_id") == key).drop("score")),
-        )
-        for key in chosen
-    ]
-    lead = f"{len(prompts):,} of the study's prompts, with the images that systems returned."
-    return Section("gallery", "A look at the images", lead, [cards(prompts, None, colours)])
-
-
-def thumbnails(study: Study, answers: pl.DataFrame, each: int = PICTURES) -> list[Thumbnail]:
-    """The first images of every system among these answers."""
-    by_system = answers.sort("system_id", "position").group_by(["system_id", "system"], maintain_order=True)
-    return [
-        _thumbnail(study, str(system), row)
-        for (_, system), rows in by_system
-        for row in rows.head(each).iter_rows(named=True)
-    ]
-
-
-def _thumbnail(study: Study, system: str, row: Mapping[str, object]) -> Thumbnail:
-    value = row.get("value")
-    estimate = Estimate(float(str(value))) if value is not None else None
-    sha256 = row.get("sha256")
-    if sha256 is None:
-        return Thumbnail(None, system, estimate, "the file is not here")
-    try:
-        return Thumbnail(study.files.thumbnail(str(sha256)), system, estimate)
-    except DataError as error:
-        return Thumbnail(None, system, estimate, error.what)
-
-
 def _ranked_answers(study: Study) -> pl.DataFrame:
     """The first answers of search engines with what is known of their relevance."""
     first = reading.answers(study, "retriever").filter(pl.col("image_id").is_not_null())
-    first = first.sort("system_id", "prompt_id", "position").group_by("system_id", "prompt_id").head(PICTURES)
+    first = first.sort("system_id", "prompt_id", "position").group_by("system_id", "prompt_id").head(EACH[0])
     try:
         known = relevance(study, rules(study))
     except DataError:  # engines may be ranked by a measure that needs no relevance

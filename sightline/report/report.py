@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import os
 import platform
+import shlex
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
-from sightline.comparison.compare import Comparison
-from sightline.comparison.preferences import Preferences
-from sightline.errors import DataError, StudyError
-from sightline.rendering.blocks import Section
+from sightline.errors import StudyError
+from sightline.measures.by_system import as_stored
 from sightline.rendering.document import Document
 from sightline.rendering.result import Result
 from sightline.rendering.tables import Column, Table
-from sightline.rendering.theme import system_colours
-from sightline.report import sections
-from sightline.report.prompt_cards import gallery_section, prompts_section
+from sightline.report.album import Album
+from sightline.report.contents import PARTS, contents
+from sightline.report.headline import headline
+from sightline.report.making import Making
+from sightline.report.sections import facts
+from sightline.report.settings import report_settings
+from sightline.report.steps import next_steps, stale
 from sightline.study import reading
 from sightline.study.study import Study
 from sightline.study.writing.loading import sources
@@ -58,10 +61,16 @@ def report(
     open_: Annotated[bool, option("Open it in a browser.")] = False,
     seed: Annotated[int, SEED] = 0,
 ) -> Report:
-    """Write the findings as one self-contained HTML page."""
+    """Write the findings as one self-contained HTML page.
+
+    It shows what the study holds and computes nothing: what is out of date is said with the command that
+    refreshes it. Its sections, the tags to break down by and the room for pictures are set in study.toml
+    ([report]).
+    """
     from sightline.rendering.html import render
 
-    reading.need_prompts(study)
+    if not reading.counts(study)["image"]:
+        reading.need_prompts(study)
     path = Path(to) if to is not None else study.home / "report.html"
     document = build(study, seed=seed)
     page = render(document)
@@ -82,72 +91,48 @@ def report(
 
 
 def build(study: Study, *, seed: int = 0) -> Document:
-    """The report as data; what the study does not hold yet is omitted and named as a next step."""
-    with reading.remembering():
+    """The report as data, of what the study holds: nothing is measured, fitted or written.
+
+    What the study does not hold yet is omitted and named as a next step; what is out of date is said, with
+    the command that refreshes it.
+    """
+    with reading.remembering(), as_stored():
         return _built(study, seed)
 
 
 def _built(study: Study, seed: int) -> Document:
-    # Checks compute measures of their own, which other sections show: they come first.
-    checked = _or_none(lambda: sections.checks(study))
-    asked = [question for _, question in reading.questions(study)]
-    compared = sections.comparisons(study, asked, seed)
-    preferred = sections.preferred(study)
-    head = compared[0] if compared else None
-    named = [each.system for comparison in compared for each in comparison.systems]
-    named += [name for each in preferred for name in each.systems if name not in named]
-    colours = system_colours(named or reading.systems(study)["system"].to_list())
-    made: list[Section | None] = [
-        *sections.rankings(compared, asked, colours),
-        *sections.preference_sections(preferred, colours, head is None),
-    ]
-    if head is not None:
-        made += sections.breakdowns(study, head, colours)
-        made.append(prompts_section(study, head, colours))
-    else:
-        made.append(gallery_section(study, colours))
-    made += [
-        _or_none(lambda: sections.variability(study, colours)),
-        _or_none(lambda: sections.measure_trust(study)),
-        sections.prediction(study, asked, colours, seed),
-        sections.measures(study),
-        sections.query_analysis(study),
-        sections.annotators(study, asked),
-        checked,
-        sections.gaps(study),
-    ]
+    settings = report_settings(study, PARTS)
+    making = Making(study, settings, Album(study, settings.megabytes), seed)
+    answer, more = headline(making.leading, making.votes)
     imported = [f"import {row['importer']} (number {row['id']}, {row['at']})" for row in sources(study)]
     return Document(
         title=str(study.settings.get("study", {}).get("name") or study.name),
-        answer=_answer(head or next(iter(preferred), None), study),
+        answer=answer or _holds(study),
+        more=more,
         made_at=datetime.now(UTC),
-        sections=[each for each in made if each is not None],
-        facts=sections.facts(study),
-        next_steps=sections.next_steps(study),
-        commands=[*imported, f"sightline report {study.home}"],
+        stale=stale(study),
+        sections=contents(making),
+        facts=facts(study),
+        next_steps=next_steps(study),
+        commands=[*imported, f"sightline report {shlex.quote(str(study.home))}"],
         provenance=_provenance(study, seed),
     )
 
 
-def _answer(head: Comparison | Preferences | None, study: Study) -> str:
-    """The whole study in a sentence or two."""
-    if head is not None:
-        return head.sentence
+def _holds(study: Study) -> str:
+    """What a study without anything to compare holds, in a sentence."""
     counts = reading.counts(study)
+    if not counts["prompt"]:
+        about = f"{counts['image']:,} images that answer no prompt are here"
+        return f"{about}, with {counts['truth']:,} published truths." if counts["truth"] else f"{about}."
     if counts["truth"] and not counts["answer"]:
         return f"{counts['truth']:,} published truths about {counts['prompt']:,} prompts are here."
-    return (
-        f"{counts['answer']:,} answers of {counts['system']} systems to {counts['prompt']:,} prompts are "
-        "here, but no judgements yet: which system is better is not known."
+    held = (
+        f"{counts['answer']:,} answers of {counts['system']} systems to {counts['prompt']:,} prompts are here"
     )
-
-
-def _or_none(make: Callable[[], Section]) -> Section | None:
-    """A section, or None where the study lacks what it needs."""
-    try:
-        return make()
-    except DataError:
-        return None
+    if counts["truth"] or counts["judgement"]:
+        return f"{held}; which system is better is not known."
+    return f"{held}, but no judgements yet: which system is better is not known."
 
 
 def _provenance(study: Study, seed: int) -> list[Table]:

@@ -2,44 +2,62 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
+from pathlib import PurePath
 from typing import Any
 
 import polars as pl
 
 from sightline import registry
-from sightline.comparison.breakdown import breakdown, main_tags
-from sightline.comparison.compare import Comparison, compare
-from sightline.comparison.preferences import Preferences, preference_questions, preferences
+from sightline.comparison.breakdown import GroupMean, breakdown, main_tags
+from sightline.comparison.compare import Comparison
+from sightline.comparison.distinct import distinct
+from sightline.comparison.preferences import Preferences, listed
 from sightline.comparison.queries import queries
 from sightline.comparison.trust import trust
-from sightline.comparison.values import ranking_measures, scores_by_system
-from sightline.data.check import SEVERITIES, check
-from sightline.errors import DataError, UsageError
-from sightline.estimate import Cell, Estimate, absent, direction_said, plural
+from sightline.comparison.values import ranking_measures
+from sightline.data.check import SEVERITIES, stored_check
+from sightline.errors import DataError, SightlineError, UsageError
+from sightline.estimate import FEW, Cell, Estimate, absent, direction_said, plural
+from sightline.extension import Configured
 from sightline.judging.charts import label_pictures
-from sightline.measures.rankings import rankings_for
-from sightline.prediction.fit import LEAST
-from sightline.records import Finding, Question
-from sightline.rendering.blocks import Block, Figure, Findings, Grid, Section
-from sightline.rendering.charts import Dot, dot_interval
-from sightline.rendering.document import Fact, NextStep, section_of
+from sightline.judging.enrolled import Enrolled, enrolled_table
+from sightline.measures.by_system import scores_by_system
+from sightline.measures.system_scores import system_estimates
+from sightline.records import Finding
+from sightline.rendering.blocks import Block, Findings, Grid, Heading, Note, Section
+from sightline.rendering.document import Fact, section_of
+from sightline.rendering.shown import Scale
 from sightline.rendering.tables import Column, Table
-from sightline.rendering.theme import Colour
+from sightline.report.making import Making
 from sightline.report.prediction_figures import prediction_figures
-from sightline.report.stored_predictions import best, quality_table, read_predictions, scatter_figure
+from sightline.report.stored_predictions import (
+    best,
+    quality_table,
+    read_predictions,
+    scatter_figure,
+)
 from sightline.statistics.intervals import mean_interval
-from sightline.study import reading
+from sightline.study import listing, predicted, reading
 from sightline.study.study import Study
-from sightline.variability.figures import variability_pictures
-from sightline.variability.variability import read_variability
-
-Colours = Mapping[str, Colour]
+from sightline.variability.charts import reuse_figure
+from sightline.variability.gallery import MOST_PICTURES, Shown, by_prompt
+from sightline.variability.reuse import CURVE_SETS, curve_axis, read_curves
+from sightline.variability.scale import level_notes
+from sightline.variability.variability import Variability, read_variability
 
 MOST_BREAKDOWNS = 2
 ON_THE_MAP = 1000
 """Prompts on the map of a report; `sightline figures` draws all."""
+MANY = 6
+"""Systems above which a table has a row for each, not a column."""
+ENDS = 3
+"""Prompts shown at each end of variability."""
+SMALL = 192
+"""Pixels of a picture in a row of many."""
 
 
 def facts(study: Study) -> list[Fact]:
@@ -55,131 +73,219 @@ def facts(study: Study) -> list[Fact]:
     ]
 
 
-def comparisons(study: Study, asked: Sequence[Question], seed: int) -> list[Comparison]:
-    """The systems compared on every question that has truth about them; engines by measures of rankings."""
-    known = set(reading.about_systems(study))
-    names = [question.name for question in asked if question.name in known]
-    compared = (compare(study, name, seed=seed) for name in (*names, *ranking_measures(study)))
-    return [each for each in compared if isinstance(each, Comparison)]
-
-
-def rankings(compared: Sequence[Comparison], asked: Sequence[Question], colours: Colours) -> list[Section]:
-    """Every comparison, the headline first."""
-    wordings = {question.name: question.wording for question in asked}
+def ranking(making: Making) -> list[Section]:
+    """Every comparison of the systems, the headline first."""
+    wordings = {question.name: question.wording for question in making.asked}
     made = []
-    for number, each in enumerate(compared, 1):
-        # The first finding is the answer at the top of the page already.
-        anchor, title, said = "ranking", "The ranking", ""
-        if number > 1:
-            anchor, title, said = f"ranking-{number}", f"The ranking by {each.by}", each.sentence
-        lead = " ".join(part for part in (wordings.get(each.by), each.brief, said) if part)
-        made.append(section_of(each, anchor, title, lead, figures=each.figures(colours), notes=()))
+    for number, each in enumerate(making.compared, 1):
+        anchor, title = "ranking", "The ranking"
+        if len(making.compared) > 1:
+            anchor, title = f"ranking-{number}" if number > 1 else anchor, f"The ranking by {each.by}"
+        lead = " ".join(part for part in (wordings.get(each.by), each.brief, each.sentence) if part)
+        made.append(_compared(each, anchor, title, lead, making, f"By {each.by}"))
     return made
 
 
-def preferred(study: Study) -> list[Preferences]:
-    """The systems by every question of preference."""
-    return [preferences(study, name) for name in preference_questions(study)]
-
-
-def preference_sections(found: Sequence[Preferences], colours: Colours, answered: bool) -> list[Section]:
-    """Every ranking by votes between systems; the first one's finding may be the page's answer already."""
+def preferred(making: Making) -> list[Section]:
+    """Every ranking by votes between systems."""
     return [
-        section_of(
+        _compared(
             each,
             f"preference-{number}",
             f"Preferences on {each.by}",
-            " ".join([*([] if answered and number == 1 else [each.sentence]), *each.notes]),
-            figures=each.figures(colours),
-            notes=(),
+            " ".join([each.sentence, *each.notes]),
+            making,
         )
-        for number, each in enumerate(found, 1)
+        for number, each in enumerate(making.preferred, 1)
     ]
 
 
-def breakdowns(study: Study, head: Comparison, colours: Colours) -> list[Section]:
-    """The headline comparison split by the study's main tags."""
-    tags = main_tags(study)[:MOST_BREAKDOWNS]
-    split = [breakdown(study, head.by, tag) for tag in tags]
-    return [
-        section_of(each, f"by-{number}", f"By {each.tag}", figures=each.figures(colours))
-        for number, each in enumerate(split, 1)
-    ]
+def _compared(
+    each: Comparison | Preferences, anchor: str, title: str, lead: str, making: Making, short: str = ""
+) -> Section:
+    """Charts, the systems, whether they can be told apart, and every pair."""
+    tables = {name: table for name, table in each.tables().items() if table.rows}
+    first = tables.pop("systems")
+    pairs = tables.pop("pairs", None)
+    blocks: list[Block] = [*each.figures(making.colours).values(), Grid.of(first, "All systems")]
+    blocks += distinct(each)
+    if pairs is not None:
+        blocks.append(Grid(pairs, f"Every pair ({len(pairs.rows):,})"))
+    blocks += [Grid.of(table, table.caption or "The numbers") for table in tables.values()]
+    return Section(anchor, title, lead, blocks, short if len(making.compared) > 1 else "")
 
 
-def measure_trust(study: Study) -> Section:
-    """The strongest measures against every question."""
-    result = trust(study)
+def breakdowns(making: Making) -> list[Section]:
+    """The headline comparison split by the tags that the study names, or its main ones."""
+    if making.head is None:
+        return []
+    tags = making.settings.breakdown or main_tags(making.study)[:MOST_BREAKDOWNS]
+    made = []
+    for number, tag in enumerate(tags, 1):
+        each = breakdown(making.study, making.head.by, tag)
+        blocks: list[Block] = [*each.blocks(making.colours)]
+        blocks += [Grid(table, f"The numbers ({len(table.rows):,} rows)") for table in each.tables().values()]
+        blocks += [Note(note) for note in each.notes]
+        lead = " ".join(part for part in (_small(each.rows, tag), each.sentence) if part)
+        made.append(Section(f"by-{number}", f"By {tag}", lead, blocks))
+    return made
+
+
+def _small(rows: Sequence[GroupMean], tag: str) -> str:
+    """A warning where most groups rest on few prompts."""
+    sizes: dict[str, int] = {}
+    for each in rows:
+        sizes[each.group] = max(sizes.get(each.group, 0), each.mean.n)
+    few = sum(n < FEW for n in sizes.values())
+    if not few:
+        return ""
+    which = f"{'All' if few == len(sizes) else few} of the {len(sizes)} values" if few > 1 else "One value"
+    return f"{which} of {tag} {'have' if few > 1 else 'has'} fewer than {FEW} prompts: read them with care."
+
+
+def measure_trust(making: Making) -> list[Section]:
+    """The strongest measures against every question; what is worth nothing is named, not drawn."""
+    result = trust(making.study)
     brief = result.brief
+    worthless = [each for each in brief.rows if each.worthless]
     notes = [*brief.notes]
     if len(brief.rows) < len(result.rows):
         more = len(result.rows) - len(brief.rows)
         notes.append(f"{more} more rows, every statistic and the tests between measures: sightline trust")
-    without = ["levels", "differences"]
-    return section_of(
-        brief, "trust", "Measures against people", result.sentence, notes=notes, without=without
-    )
+    said = result.sentence
+    if worthless:
+        by: dict[str, list[str]] = {}
+        for each in worthless:
+            by.setdefault(each.question, []).append(each.measure)
+        named = "; ".join(f"{listed(names)} for {question}" for question, names in by.items())
+        said = f"Worth nothing here, since their agreement with people may be chance: {named}. {said}"
+    kept = replace(brief, rows=[each for each in brief.rows if not each.worthless])
+    blocks: list[Block] = [*kept.figures().values()]
+    tables = {name: table for name, table in brief.tables().items() if name not in ("levels", "differences")}
+    blocks += [Grid.of(table) for table in tables.values() if table.rows]
+    blocks += [Note(note) for note in notes]
+    return [Section("trust", "Measures against people", said, blocks)]
 
 
-def query_analysis(study: Study) -> Section | None:
+def query_analysis(making: Making) -> list[Section]:
     """What goes with a query being hard, where rankings were measured."""
-    by = next(iter(ranking_measures(study)), None)
+    by = next(iter(ranking_measures(making.study)), None)
     if by is None:
-        return None
-    result = queries(study, by)
+        return []
+    result = queries(making.study, by)
     lead = (
         f"{result.sentence} A positive correlation means that queries with more of it are answered better; "
         "depth counts the steps from the root of WordNet, so abstract words have small depths."
     )
-    return section_of(result, "queries", "What makes a query hard", lead, without=["queries"])
+    return [section_of(result, "queries", "What makes a query hard", lead, without=["queries"])]
 
 
-def variability(study: Study, colours: Colours) -> Section:
-    """How alike the images of one prompt are."""
-    result = read_variability(study)
-    what = "similarity of a prompt's images"
+def variability(making: Making) -> list[Section]:
+    """How alike the images of one prompt are, as it was measured."""
+    result = read_variability(making.study)
     systems = sorted(result.systems, key=lambda each: -(each.similarity.value or 0))
-    dots = [Dot(each.system, each.similarity) for each in systems if each.similarity.value is not None]
-    blocks: list[Block] = []
-    if dots:
-        chart = Figure.of(
-            lambda width: dot_interval(dots, axis=what, colours=colours, width=width),
-            f"Each dot is a system's mean {what}, each line its 95 % interval.",
-        )
-        blocks.append(chart)
-    columns = [Column("system"), Column("similarity", what, estimate=True)]
-    blocks.append(
-        Grid.of(Table(columns, [(each.system, each.similarity) for each in systems], "Variability"))
-    )
-    with suppress(DataError):  # images may have been removed since they were measured
-        blocks += variability_pictures(study, colours=colours).blocks
+    blocks: list[Block] = [*result.figures(making.colours).values()]
+    columns = [Column("system"), Column("similarity", result.axis, estimate=True)]
+    rows = [(each.system, each.similarity) for each in systems]
+    blocks.append(Grid.of(Table(columns, rows, "Variability"), "All systems"))
+    distance = registry.configure("distance", result.scale.distance)
+    bounded = result.reference is not None or distance.spec.range == (0, 1)
+    ends = (0.0, 1.0) if bounded else (None, None)
+    blocks += _varied(making, result.prompts, Scale(result.axis, "none", *ends))
+    blocks += _reused(making, result)
+    home = shlex.quote(str(making.study.home))
+    drawn = "Maps and overlays" if result.scale.levels else "Maps, overlays and curves of reuse"
+    blocks.append(Note(f"{drawn} are drawn by: sightline figures {home} FOLDER"))
+    normalised = "normalised " if result.reference is not None else ""
     lead = (
-        f"1 minus the mean distance over all pairs of a prompt's images ({result.measure}); 1 means that "
-        "they all look the same. Neither end is better in itself."
+        f"1 minus the mean {normalised}distance over all pairs of a prompt's images ({result.measure}); 1 "
+        "means that they all look the same. Neither end is better in itself."
     )
-    return Section("variability", "Variability", lead, blocks)
+    lead = " ".join([lead, *level_notes(result.scale)])
+    return [Section("variability", "Variability", lead, blocks)]
 
 
-def prediction(study: Study, asked: Sequence[Question], colours: Colours, seed: int) -> Section | None:
-    """How well the truth of a prompt can be predicted, for the first question with predictions."""
-    for question in asked:
-        predictions = read_predictions(study, question.name)
-        shown = best(predictions)
-        if shown is None:
-            continue
-        blocks: list[Block] = [scatter_figure(shown)]
-        blocks.append(Grid.of(quality_table(question.name, predictions), "All predictors"))
+def _reused(making: Making, result: Variability) -> list[Block]:
+    """The curve of reuse, where the study's scale says from when on two images look the same."""
+    levels = result.scale.levels
+    curves = [] if levels is None else read_curves(making.study, result)
+    if levels is None or not curves:
+        return []
+    note = f"Up to {CURVE_SETS} prompts of a system were looked at; sightline reuse looks at all."
+    axis = curve_axis(result.scale)
+    figure = reuse_figure(
+        curves, high=levels[-1], levels=levels, axis=axis, colours=making.colours, note=note
+    )
+    return [Heading("How many images before they repeat"), figure]
+
+
+def _varied(making: Making, prompts: pl.DataFrame, scale: Scale) -> list[Block]:
+    """The most and the least varied prompts with their images."""
+    ends = {
+        "Most varied prompts": prompts.head(ENDS),
+        "Least varied prompts": prompts[ENDS:].tail(ENDS)[::-1],
+    }
+    answers = reading.answers(making.study, "generator")
+    texts = dict(reading.prompts(making.study).select("prompt_id", "text").iter_rows())
+
+    def shown(row: dict[str, Any]) -> Shown:
+        mine = answers.filter(
+            pl.col("prompt_id") == row["prompt_id"], pl.col("system_id") == row["system_id"]
+        )
+        thumbnails = making.album.thumbnails(mine.drop("score"), MOST_PICTURES, SMALL)
+        return Shown(texts[row["prompt_id"]], row["system"], Estimate(row["value"]), thumbnails)
+
+    sets = {title: [shown(row) for row in end.iter_rows(named=True)] for title, end in ends.items()}
+    among = [each for end in sets.values() for each in end]
+    blocks: list[Block] = []
+    for title, end in sets.items():
+        if end:
+            blocks += [Heading(title), by_prompt(end, scale, making.colours, among)]
+    return blocks
+
+
+def prediction(making: Making) -> list[Section]:
+    """How well the truth of a prompt can be predicted; what tells nothing is said first, and not drawn."""
+    known = {asked.name: read_predictions(making.study, asked.name) for asked in making.asked}
+    for name in predicted.predicted_measures(making.study):
+        with suppress(SightlineError):  # the measure, or what it needs, may be gone
+            known[name] = read_predictions(making.study, name)
+    chosen = {name: shown for name, stored in known.items() if (shown := best(stored)) is not None}
+    if not chosen:
+        return []
+    useless = [name for name, shown in chosen.items() if not shown.tells]
+    useful = [name for name in chosen if name not in useless]
+    said = [f"{chosen[name].verdict} It is not drawn." for name in useless]
+    if useful:
+        said.append(f"How well {listed(useful)} can be predicted before anybody has judged.")
+        said += [chosen[name].verdict for name in useful if chosen[name].worth != "useful"]
+    blocks: list[Block] = []
+    for name in [*useful, *useless]:
+        if name in useful:
+            blocks.append(scatter_figure(chosen[name]))
+        blocks.append(Grid.of(quality_table(name, known[name]), "All predictors"))
+    drawable = [asked.name for asked in making.asked if asked.name in useful]
+    if drawable:
         with suppress(DataError):  # too few prompts may be left
-            blocks += prediction_figures(study, most=ON_THE_MAP, colours=colours, seed=seed).blocks
-        lead = f"How well {question.name} can be predicted before anybody has judged."
-        return Section("prediction", "Prediction", lead, blocks)
-    return None
+            drawn = prediction_figures(
+                making.study,
+                stored=True,
+                questions=drawable,
+                most=ON_THE_MAP,
+                colours=making.colours,
+                album=making.album,
+                seed=making.seed,
+            )
+            blocks += [*drawn.blocks, *(Note(note) for note in drawn.notes)]
+    return [Section("prediction", "Prediction", " ".join(said), blocks)]
 
 
-def annotators(study: Study, asked: Sequence[Question]) -> Section | None:
+def annotators(making: Making) -> list[Section]:
     """Who judged, how far they agree, and who was excluded and why."""
+    study, asked = making.study, making.asked
     agreement: list[tuple[Cell, ...]] = []
     people: dict[str, tuple[int, Estimate, str]] = {}
+    of_each: dict[str, Enrolled] = {}
     for question in asked:
         settlement = reading.newest_settlement(study, question.name)
         notes = {} if settlement is None else reading.settlement_notes(study, settlement)
@@ -188,6 +294,8 @@ def annotators(study: Study, asked: Sequence[Question]) -> Section | None:
         coefficient = f"Krippendorff's alpha ({question.scale})"
         both = (_agreement(notes, each) for each in ("agreement_everyone", "agreement"))
         agreement.append((question.name, coefficient, *both))
+        if notes.get("enrolled"):
+            of_each[question.name] = Enrolled.of_notes(notes["enrolled"])
         excluded = {name: f"{question.name}: {reason} ({rule})" for name, rule, reason in notes["left_out"]}
         for name, n, r, low, high, shared in notes["annotators"]:
             own = absent("no item in common") if r is None else Estimate(r, low, high, shared)
@@ -195,7 +303,7 @@ def annotators(study: Study, asked: Sequence[Question]) -> Section | None:
             why = "; ".join(part for part in (why, excluded.get(name, "")) if part)
             people[name] = (count + n, first, why)
     if not agreement:
-        return None
+        return []
     columns = [
         Column("question"),
         Column("coefficient"),
@@ -217,9 +325,11 @@ def annotators(study: Study, asked: Sequence[Question]) -> Section | None:
             for name, (count, own, why) in sorted(people.items())
         ]
         blocks.append(Grid.of(Table(columns, rows, "The annotators"), "All annotators"))
+    if of_each:
+        blocks.append(Grid.of(enrolled_table(of_each), "Every question"))
     out = sum(bool(why) for _, _, why in people.values())
     lead = f"{plural(len(people), 'annotator')} judged; {out or 'none'} excluded."
-    return Section("judges", "The annotators", lead, [*blocks, *label_pictures(study)])
+    return [Section("judges", "The annotators", lead, [*blocks, *label_pictures(study)])]
 
 
 def _agreement(notes: Mapping[str, Any], name: str) -> Estimate:
@@ -227,21 +337,29 @@ def _agreement(notes: Mapping[str, Any], name: str) -> Estimate:
     return Estimate(**noted) if isinstance(noted, dict) else absent("aggregated by an earlier version")
 
 
-def checks(study: Study) -> Section:
-    """What the integrity rules found."""
-    result = check(study)
+def checks(making: Making) -> list[Section]:
+    """What the integrity rules find in what is stored."""
+    result, left = stored_check(making.study)
     findings = [each.finding for each in result.findings]
     findings += [Finding(f"{rule} is switched off: {why}", 0, severity="note") for rule, why in result.off]
     findings.sort(key=lambda each: SEVERITIES.index(each.severity))
     checked = result.checked.rstrip(". ")
     lead = f"{plural(len(findings), 'finding')} in {checked}." if findings else f"Nothing found in {checked}."
-    return Section("checks", "What the checks found", lead, [Findings(findings)] if findings else [])
+    blocks: list[Block] = [Findings(findings)] if findings else []
+    if left:
+        home = shlex.quote(str(making.study.home))
+        rules = f"{plural(len(left), 'rule')} {'needs' if len(left) == 1 else 'need'}"
+        lead += f" {rules} measures of the images that are not computed yet: sightline check {home}"
+    return [Section("checks", "What the checks found", lead, blocks, "Checks")]
 
 
-def measures(study: Study) -> Section | None:
-    """Every measure of an image, answer or ranking by system."""
+def measures(making: Making) -> list[Section]:
+    """Every measure of an image, answer or ranking by system; by collection where nothing is answered."""
+    study = making.study
+    if not reading.counts(study)["system"]:
+        return _image_measures(study)
     systems = reading.systems(study).filter(pl.col("answers") > 0)["system"].to_list()
-    rows: list[Sequence[Cell]] = []
+    found: list[tuple[Configured, list[Estimate]]] = []
     for row in reading.measures(study).iter_rows(named=True):
         if row["kind"] == "of_prompt" or not row["values"]:
             continue
@@ -249,28 +367,81 @@ def measures(study: Study) -> Section | None:
             measure = registry.find_measure(str(row["measure"]))
         except UsageError:
             continue  # scored by an extension that is not installed here
-        cells: list[Estimate] = []
-        try:
-            values = scores_by_system(study, str(measure))
-        except DataError as error:
-            cells = [absent(error.what)] * len(systems)  # what it rests on has been removed since
-        else:
-            for system in systems:
-                mine = values.filter(pl.col("system") == system)["value"].to_numpy()
-                mean = mean_interval(mine, low=measure.spec.range[0], high=measure.spec.range[1])
-                cells.append(mean if len(mine) else absent("no score"))
-        rows.append((measure.short, direction_said(measure.spec.direction), *cells))
-    if not rows or not systems:
-        return None
+        if row["kind"] == "of_system":
+            known = system_estimates(study, measure)
+            found.append((measure, [known.get(name, absent("no score")) for name in systems]))
+            continue
+        values = scores_by_system(study, str(measure))
+        low, high = measure.spec.range
+        own = {str(name): part["value"].to_numpy() for (name,), part in values.group_by(["system"])}
+        none = absent("no score")
+        cells = [mean_interval(own[name], low=low, high=high) if name in own else none for name in systems]
+        found.append((measure, cells))
+    if not found or not systems:
+        return []
+    table = (
+        _by_system(found, systems) if len(systems) > max(MANY, len(found)) else _by_measure(found, systems)
+    )
+    lead = "Automatic measures of every system's images."
+    lead += _from_elsewhere(study, [each for each, _ in found])
+    return [Section("measures", "What the measures say", lead, [Grid.of(table, "All measures")])]
+
+
+def _from_elsewhere(study: Study, measures: Sequence[Configured]) -> str:
+    """Which measures were imported, and from which files."""
+    files = listing.imported_measures(study)
+    known = [PurePath(path).name for each in measures for path in files.get(each.identity, ())]
+    if not known:
+        return ""
+    return f" Scores of those marked as imported were computed elsewhere: {', '.join(dict.fromkeys(known))}."
+
+
+MEANS = "Means over prompts with 95 % intervals; n prompts"
+
+
+def _by_measure(found: Sequence[tuple[Configured, list[Estimate]]], systems: Sequence[str]) -> Table:
     columns = [Column("measure"), Column("direction")]
     columns += [Column(f"mean_{system}", system, estimate=True) for system in systems]
-    table = Table(columns, rows, "Means over prompts with 95 % intervals; n prompts")
-    lead = "Automatic measures of every system's images."
-    return Section("measures", "What the measures say", lead, [Grid.of(table, "All measures")])
+    rows: list[list[Cell]] = [
+        [each.short, direction_said(each.spec.direction), *cells] for each, cells in found
+    ]
+    return Table(columns, rows, MEANS)
 
 
-def gaps(study: Study) -> Section | None:
+def _by_system(found: Sequence[tuple[Configured, list[Estimate]]], systems: Sequence[str]) -> Table:
+    """The same with a row for each system, where they are many."""
+    columns = [Column("system")]
+    columns += [Column(str(each), each.short, each.spec.direction, estimate=True) for each, _ in found]
+    rows: list[list[Cell]] = [
+        [name, *(cells[place] for _, cells in found)] for place, name in enumerate(systems)
+    ]
+    return Table(columns, rows, MEANS)
+
+
+def _image_measures(study: Study) -> list[Section]:
+    """Every measure of images that answer nothing, by collection."""
+    images = reading.images(study).select("image_id", "collection")
+    names = images["collection"].unique(maintain_order=True).to_list()
+    rows: list[Sequence[Cell]] = []
+    for row in reading.measures(study).filter(pl.col("kind") == "of_image").iter_rows(named=True):
+        values = reading.scores(study, str(row["identity"])).drop_nulls("value").join(images, on="image_id")
+        cells = []
+        for name in names:
+            own = values.filter(pl.col("collection") == name)["value"].to_numpy()
+            cells.append(mean_interval(own) if len(own) else absent("no score"))
+        rows.append((str(row["measure"]), direction_said(row["direction"]), *cells))
+    if not rows:
+        return []
+    columns = [Column("measure"), Column("direction")]
+    columns += [Column(f"mean_{name}", name, estimate=True) for name in names]
+    table = Table(columns, rows, "Means over images with 95 % intervals; n images")
+    lead = "Automatic measures of the images of every collection."
+    return [Section("measures", "What the measures say", lead, [Grid.of(table, "All measures")])]
+
+
+def gaps(making: Making) -> list[Section]:
     """What could not be computed, how often, and why."""
+    study = making.study
     counts = reading.counts(study)
     rows: list[tuple[str, int, str, str]] = []
     named = counts["image"] - counts["image_file"]
@@ -278,53 +449,16 @@ def gaps(study: Study) -> Section | None:
         rows.append(("images without their files", named, "known by name only", "Import the files."))
     for row in reading.measures(study).iter_rows(named=True):
         if row["without"]:
-            reasons = _reasons(study, row).value_counts(sort=True).head(5)
+            reasons = reading.scores(study, str(row["identity"]))["reason"].drop_nulls()
             measure = str(row["measure"]).partition("(")[0]
-            rows += [(measure, int(n), str(reason), "") for reason, n in reasons.iter_rows()]
+            often = reasons.value_counts(sort=True).head(5)
+            rows += [(measure, int(n), str(reason), "") for reason, n in often.iter_rows()]
     if not rows:
-        return None
+        return []
     columns = [
         Column("what"), Column("count", "how many"), Column("reason", "why"), Column("remedy", "what to do")
     ]  # fmt: skip
     total = plural(sum(row[1] for row in rows), "value")
     lead = f"{total} could not be computed; none was replaced by a guess or a zero."
     table = Table(columns, rows, "What could not be computed, and why")
-    return Section("gaps", "What could not be computed", lead, [Grid.of(table, "All reasons")])
-
-
-def _reasons(study: Study, measure: Mapping[str, object]) -> pl.Series:
-    """Why there is no value; of rankings as they are now, since relevance may have changed."""
-    if measure["kind"] != "of_ranking":
-        reasons = reading.scores(study, str(measure["identity"]))["reason"].to_list()
-    else:
-        try:
-            chosen = registry.find_measure(str(measure["measure"]))
-        except UsageError:
-            return pl.Series("reason", [], pl.String)  # scored by an extension that is not installed here
-        try:
-            reasons = [outcome.reason for outcome in rankings_for(study, chosen).outcomes(chosen)]
-        except DataError as error:
-            reasons = [error.what]  # what it rests on has been removed since
-    return pl.Series("reason", reasons, pl.String).drop_nulls()
-
-
-def next_steps(study: Study) -> list[NextStep]:
-    """What would add to this study: only what can work on it."""
-    counts, home = reading.counts(study), study.home
-    steps = []
-    if counts["judgement"] and not counts["truth"]:
-        steps.append(NextStep("Aggregate the votes.", f"sightline truth {home}"))
-    if not counts["judgement"] and not counts["truth"] and counts["image_file"]:
-        steps.append(
-            NextStep("Let people judge the images.", f"sightline annotate {home} --mode two_sliders")
-        )
-    kinds = set(reading.measures(study)["kind"].to_list())
-    if counts["image_file"] and "of_image" not in kinds:
-        steps.append(NextStep("Measure the images.", f"sightline score {home}"))
-    answers = reading.answers(study, "generator").filter(pl.col("sha256").is_not_null())
-    several = answers.group_by("system_id", "prompt_id").len().filter(pl.col("len") > 1)
-    if "of_set" not in kinds and not several.is_empty():
-        steps.append(NextStep("See how much the images of a prompt vary.", f"sightline variability {home}"))
-    if not counts["prediction"] and counts["truth"] and counts["prompt"] >= LEAST:
-        steps.append(NextStep("Predict how hard prompts are.", f"sightline fit {home}"))
-    return steps
+    return [Section("gaps", "What could not be computed", lead, [Grid.of(table, "All reasons")], "Gaps")]

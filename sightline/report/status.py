@@ -125,7 +125,7 @@ def status(study: Study) -> Status:
 
 
 def _next(counts: dict[str, int], unsettled: bool, compares: bool) -> tuple[str, str]:
-    if not counts["prompt"] and not counts["judgement"]:
+    if not counts["prompt"] and not counts["judgement"] and not (counts["image_file"] and counts["truth"]):
         return "sightline import STUDY PATH", "import prompts and the images that answer them"
     if not counts["answer"] and not counts["truth"] and not counts["judgement"]:
         return "sightline generate STUDY SYSTEM --with command", "no system has answered yet"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import polars as pl
@@ -12,15 +13,17 @@ from numpy.typing import NDArray
 from sightline import registry
 from sightline.errors import UsageError
 from sightline.estimate import Cell, Direction, Estimate
+from sightline.prediction.targets import settlement_of, target_of
+from sightline.prediction.verdict import Worth, verdict, worth
 from sightline.rendering import charts
 from sightline.rendering.blocks import Figure
 from sightline.rendering.shown import Scale
 from sightline.rendering.tables import Column, Table
 from sightline.report.prompt_cards import scale_of
 from sightline.statistics import prediction_quality
-from sightline.statistics.correlation import pearson
+from sightline.statistics.correlation import EstimateWithTest
 from sightline.statistics.intervals import mean_interval
-from sightline.study import reading, rollup
+from sightline.study import predicted, reading, rollup
 from sightline.study.study import Study
 
 Array = NDArray[np.float64]
@@ -48,12 +51,33 @@ class StoredPredictions:
     low: Array
     high: Array
     truth: Array
+    fold: NDArray[np.int64]
+
+    @cached_property
+    def quality(self) -> dict[str, EstimateWithTest]:
+        """The figures of `FIGURES`, within folds."""
+        return prediction_quality.quality(self.predicted, self.truth, self.fold)
 
     @property
-    def better_than_the_mean(self) -> bool:
-        """Whether the mean error is less than that of always predicting the mean of the truth."""
-        error = np.abs(self.predicted - self.truth).mean()
-        return bool(error < np.abs(self.truth - self.truth.mean()).mean())
+    def worth(self) -> Worth:
+        """How far the predictor can be used."""
+        return worth(self.quality["pearson"], *self.errors)
+
+    @property
+    def tells(self) -> bool:
+        """Whether its predictions go with the truth at all, be it only as it seems."""
+        return self.worth != "nothing"
+
+    @property
+    def verdict(self) -> str:
+        """What to make of it."""
+        return verdict(self.scale.name, self.predictor, self.quality["pearson"], *self.errors)
+
+    @property
+    def errors(self) -> tuple[float, float]:
+        """The mean error, and that of always predicting the mean of the truth."""
+        naive = np.abs(self.truth - self.truth.mean()).mean()
+        return float(np.abs(self.predicted - self.truth).mean()), float(naive)
 
     def estimate(self, row: int) -> Estimate:
         """The prediction of a prompt with its interval."""
@@ -63,22 +87,33 @@ class StoredPredictions:
         return Estimate(value, min(low, value), max(high, value))
 
 
-def read_predictions(study: Study, question: str) -> list[StoredPredictions]:
-    """The newest predictions of each predictor for a question, where their truth is still the newest."""
-    settlement = reading.newest_settlement(study, question)
-    if settlement is None:
+def read_predictions(study: Study, name: str) -> list[StoredPredictions]:
+    """The newest predictions of each predictor for a question or a measure, if their truth is the newest."""
+    if name in {asked.name for _, asked in reading.questions(study)}:
+        settlement = reading.newest_settlement(study, name)
+        rows = None if settlement is None else predicted.predictions(study, settlement)
+        if rows is None or rows.is_empty():
+            return []
+        truths = rollup.by_prompt(study, name).select("prompt_id", pl.col("value").alias("truth"))
+        return _stored(rows, truths, scale_of(study, name))
+    target = target_of(study, name)
+    settlement = settlement_of(study, target)
+    rows = None if settlement is None else predicted.predictions(study, settlement, target.name)
+    if rows is None or rows.is_empty():
         return []
-    rows = reading.predictions(study, settlement)
-    if rows.is_empty():
-        return []
-    truths = rollup.by_prompt(study, question).select("prompt_id", pl.col("value").alias("truth"))
+    scale = Scale(target.name, target.question.direction, target.question.low, target.question.high)
+    truths = pl.DataFrame({"prompt_id": list(target.truth), "truth": list(target.truth.values())})
+    return _stored(rows, truths, scale)
+
+
+def _stored(rows: pl.DataFrame, truths: pl.DataFrame, of: Scale) -> list[StoredPredictions]:
     both = rows.join(truths, on="prompt_id")
-    of = scale_of(study, question)
     stored = []
     for (spec,), rows in both.group_by(["spec"], maintain_order=True):
         low, high = (rows[name].cast(pl.Float64).fill_null(np.nan).to_numpy() for name in ("low", "high"))
         ids, predicted, truth = (rows[name].to_numpy() for name in ("prompt_id", "value", "truth"))
-        stored.append(StoredPredictions(_short(str(spec)), of, ids, predicted, low, high, truth))
+        fold = rows["fold"].fill_null(-1).to_numpy()
+        stored.append(StoredPredictions(_short(str(spec)), of, ids, predicted, low, high, truth, fold))
     return stored
 
 
@@ -86,7 +121,7 @@ def best(stored: Sequence[StoredPredictions]) -> StoredPredictions | None:
     """The predictor with the highest Pearson's r; one without any comes last."""
     if not stored:
         return None
-    r = [pearson(each.predicted, each.truth).value for each in stored]
+    r = [each.quality["pearson"].value for each in stored]
     return max(zip(r, stored, strict=True), key=lambda each: -2.0 if each[0] is None else each[0])[1]
 
 
@@ -113,9 +148,8 @@ def quality_table(question: str, stored: Sequence[StoredPredictions]) -> Table:
     columns.append(Column("error", "mean error", "lower", estimate=True))
     rows: list[list[Cell]] = []
     for each in stored:
-        quality = prediction_quality.quality(each.predicted, each.truth)
         error = mean_interval(np.abs(each.predicted - each.truth))
-        rows.append([each.predictor, *(quality[name] for name, _, _ in FIGURES), error])
+        rows.append([each.predictor, *(each.quality[name] for name, _, _ in FIGURES), error])
     return Table(columns, rows, f"How well {question} is predicted; 95 % intervals by the jackknife")
 
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
 from sightline.data.sources import Row, Source
 from sightline.records import NoValue
 from sightline.reproductions.card import Number, Obtained, Paper, Part, Printed
+from sightline.statistics import match_rates
 
-Array = NDArray[np.float64]
 Group = TypeVar("Group", bound=Hashable)
 
 VERDICTS = "annotations_df_230311.csv"
@@ -94,12 +94,9 @@ def _controlled(verdict: Verdict) -> bool:
 
 def _rates(verdicts: Iterable[Verdict], group: Callable[[Verdict], Group | None]) -> dict[Group, float]:
     """Proportion of matches in each group; the group None is excluded."""
-    counted: dict[Group, list[int]] = {}
-    for verdict in verdicts:
-        name = group(verdict)
-        if name is not None:
-            counted.setdefault(name, []).append(verdict.matches)
-    return {name: sum(own) / len(own) for name, own in counted.items()}
+    rows = list(verdicts)
+    rates = match_rates.rates_by([each.matches for each in rows], [group(each) for each in rows])
+    return {name: rate.value for name, rate in rates.items() if rate.value is not None}
 
 
 def _matched(source: Source) -> Obtained:
@@ -178,74 +175,52 @@ def _regressions(source: Source) -> Obtained:
         for task in rates
         if not task.startswith("Controlled") and task not in (SINGLE, *NOT_BUILT_ON_OBJECTS)
     ]
-    on_single = _on_single_objects(verdicts, rates, complex_tasks)
+    on_single = _on_single_objects(verdicts, complex_tasks)
     both = [(task, system) for task in (*RELATED, *UNRELATED) for system in systems]
     x = np.array([rates[SEVERAL][system] for _, system in both])
     y = np.array([rates[task][system] for task, system in both])
     related = np.array([task in RELATED for task, _ in both])
     return {
-        **_slope("regression.single", *np.array(on_single).reshape(-1, 2).T),
+        **_slope(
+            "regression.single", [each.simpler for each in on_single], [each.rate for each in on_single]
+        ),
         **_slope("regression.related", x[related], y[related]),
         **_slope("regression.unrelated", x[~related], y[~related]),
         **dict(zip(TOGETHER, _together(x, related.astype(np.float64), y), strict=True)),
     }
 
 
-def _on_single_objects(
-    verdicts: Sequence[Verdict], rates: dict[str, dict[str, float]], tasks: Sequence[str]
-) -> list[tuple[float, float]]:
+def _on_single_objects(verdicts: Sequence[Verdict], tasks: Sequence[str]) -> list[match_rates.LinkedPoint]:
     """A task's rate on that of the distinct single objects its prompts link to, a point a system and task."""
-    single = [each for each in verdicts if each.task == SINGLE]
-    points = []
-    for task in tasks:
-        linked = {ref for each in verdicts if each.task == task for ref in each.links}
-        simpler = _rates((each for each in single if each.ref in linked), lambda each: each.system)
-        both = [system for system in SYSTEMS if system in simpler and system in rates[task]]
-        points += [(simpler[system], rates[task][system]) for system in both]
-    return points
-
-
-def _slope(stem: str, x: Array, y: Array) -> Obtained:
-    """The slope of y on x; none, and so a figure that fails, from two points or where x does not vary."""
-    from scipy.stats import linregress
-
-    fitted = linregress(x, y) if x.size > 2 and np.ptp(x) > 0 else None
-    slope, p = (None, None) if fitted is None else (fitted.slope, fitted.pvalue)
-    return {f"{stem}.slope": slope, f"{stem}.p": p, f"{stem}.n": x.size}
-
-
-def _together(x: Array, kind: Array, y: Array) -> tuple[Number | None, ...]:
-    """Figures of y on x, kind and their product, in the order of TOGETHER; none where they are collinear.
-
-    A term's sum of squares is what the residuals lose when it enters, F that over the residual mean square.
-    """
-    from scipy.special import fdtrc
-
-    if np.linalg.matrix_rank(np.column_stack([np.ones(y.size), x, kind, x * kind])) < 4:
-        return (None,) * len(TOGETHER)
-    crossed, additive = _residual(y, x, kind, x * kind), _residual(y, x, kind)
-    df = y.size - 4
-
-    def p(gained: float, rest: float, df: int) -> float:
-        return float(fdtrc(1, df, gained / (rest / df)))
-
-    main = _residual(y) - _residual(y, x)
-    slope = np.linalg.lstsq(np.column_stack([x, kind, np.ones(y.size)]), y)[0][0]
-    return (
-        p(additive - crossed, crossed, df),
-        df,
-        main,
-        p(main, crossed, df),
-        float(slope),
-        p(_residual(y, kind) - additive, additive, df + 1),
+    return match_rates.linked_points(
+        [each.matches for each in verdicts],
+        [each.ref for each in verdicts],
+        [each.system for each in verdicts],
+        [each.task for each in verdicts],
+        _linked(verdicts),
+        [each.task == SINGLE for each in verdicts],
+        tasks=tasks,
+        systems=list(SYSTEMS),
     )
 
 
-def _residual(y: Array, *columns: Array) -> float:
-    """The residual sum of squares of y on an intercept and these columns."""
-    design = np.column_stack([np.ones(y.size), *columns])
-    rest = y - design @ np.linalg.lstsq(design, y)[0]
-    return float(rest @ rest)
+def _linked(verdicts: Sequence[Verdict]) -> dict[int, frozenset[int]]:
+    links: dict[int, frozenset[int]] = {}
+    for each in verdicts:
+        links[each.ref] = links.get(each.ref, frozenset()) | each.links
+    return links
+
+
+def _slope(stem: str, x: ArrayLike, y: ArrayLike) -> Obtained:
+    """The slope of y on x; none, and so a figure that fails, from two points or where x does not vary."""
+    found = match_rates.slope(x, y)
+    return {f"{stem}.slope": found.slope.value, f"{stem}.p": found.p, f"{stem}.n": found.n}
+
+
+def _together(x: ArrayLike, kind: ArrayLike, y: ArrayLike) -> tuple[Number | None, ...]:
+    """Figures of y on x, kind and their product, in the order of TOGETHER; none where they are collinear."""
+    found = match_rates.interaction(x, kind, y)
+    return (None,) * len(TOGETHER) if found is None else tuple(found)
 
 
 def _slopes(stem: str, slope: str, p: str, n: str, note: str) -> list[Printed]:

@@ -143,7 +143,7 @@ PAPER = Paper(
                 Printed("k_expected.2", "5.1667", LINE),
                 Printed("k_expected.3", "1.25", LINE),
                 Printed("k_expected.4", "1.0", LINE),
-                Printed("drawn.2", "5.1667", DRAWN, 0.11),
+                Printed("drawn.2", "5.1667", "The mean over all pairs, whatever is drawn."),
                 Printed("drawn.3", "1.25", DRAWN, 0.013),
                 Printed("drawn.4", "1.0", DRAWN),
                 Printed("trace.pairwise", "41.8333", TRACE),

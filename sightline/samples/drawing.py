@@ -1,6 +1,8 @@
 """Draws what a scene says: paper cut-outs with soft shadows on a calm ground."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from PIL import Image, ImageDraw, ImageFilter, ImageFont
@@ -66,6 +68,11 @@ def settle(scene: Scene, rng: np.random.Generator) -> Scene:
 
 def draw(scene: Scene, rng: np.random.Generator, size: int = 192) -> Image.Image:
     """A picture of the scene; what the scene leaves open, and the exact places, follow the generator."""
+    return draw_known(scene, rng, size)[0]
+
+
+def draw_known(scene: Scene, rng: np.random.Generator, size: int = 192) -> tuple[Image.Image, dict[str, Any]]:
+    """A picture of the scene, and everything that is in it with its box."""
     scene = settle(scene, rng)
     picture = _ground(rng, size)
     placed, sign = layout(scene, rng)
@@ -81,7 +88,22 @@ def draw(scene: Scene, rng: np.random.Generator, size: int = 192) -> Image.Image
     )
     for image, at in pieces:
         picture.paste(image, at, image)
-    return picture
+    return picture, known(scene, placed, sign)
+
+
+def known(scene: Scene, placed: Sequence[Placed], sign: Box | None) -> dict[str, Any]:
+    """What is in a picture, as the study knows it: objects with boxes, colour and size, and written words."""
+    objects = []
+    for thing in placed:
+        left, top, right, bottom = (
+            round(min(max(centre + way * thing.radius, 0.0), 1.0), 4)
+            for way in (-1, 1)
+            for centre in (thing.x, thing.y)
+        )
+        seen = {"kind": thing.group.kind, "box": [left, top, right, bottom], "colour": thing.group.colour}
+        objects.append({**seen, "size": thing.group.size} if thing.group.size else seen)
+    words = [{"text": scene.words, "box": [round(side, 4) for side in sign]}] if scene.words and sign else []
+    return {"objects": objects, "text": words, "complete": True}
 
 
 def layout(scene: Scene, rng: np.random.Generator) -> tuple[tuple[Placed, ...], Box | None]:

@@ -118,10 +118,16 @@ class Scene:
 
     @property
     def expects(self) -> dict[str, Any]:
-        """The same demands as plain JSON values, for automatic checks."""
+        """The same demands as plain JSON values, for verdicts; "a ball" does not ask for exactly one."""
         return {
             "objects": [
-                {"kind": group.kind, "count": group.count, "colour": group.colour, "size": group.size}
+                {
+                    "kind": group.kind,
+                    "count": group.count,
+                    "at_least": group.count == 1,
+                    "colour": group.colour,
+                    "size": group.size,
+                }
                 for group in self.groups
             ],
             "relation": {"first": self.groups[0].kind, "where": self.where, "second": self.groups[1].kind}
@@ -129,6 +135,7 @@ class Scene:
             else None,
             "absent": [self.absent] if self.absent else [],
             "text": self.words,
+            "complete": True,
         }
 
 

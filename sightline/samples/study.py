@@ -33,6 +33,8 @@ class Sample:
     prompts: Path
     answers: Path
     judgements: Path
+    known: Path
+    """What is in each image, with boxes: the table that `scenes` imports."""
     scenes: Sequence[Scene]
     truth: dict[tuple[str, str, int], tuple[float, float]]
 
@@ -49,6 +51,7 @@ def write_sample(
     asked = scenes(prompts, seed)
     truth: dict[tuple[str, str, int], tuple[float, float]] = {}
     rows: list[list[Any]] = []
+    shown: list[list[Any]] = []
     ballots: list[list[Any]] = []
     panel = annotators.panel(seed)
     turn = 0
@@ -60,6 +63,7 @@ def write_sample(
                 (folder / system).mkdir(exist_ok=True)
                 (folder / name).write_bytes(png(drawn.image))
                 truth[scene.ref, system, sample] = (drawn.alignment, drawn.quality)
+                shown.append([name, json.dumps(drawn.known)])
                 rows.append([scene.ref, scene.text, name, system, sample, seed + sample])
                 for step in range(votes):
                     person = panel[(turn + step) % len(panel)]
@@ -74,6 +78,7 @@ def write_sample(
         _write(folder / "prompts.csv", ["prompt_id", "prompt", "tags.skill", "expects"], listed),
         _write(folder / "answers.csv", head, rows),
         _write(folder / "judgements.csv", vote_head, ballots),
+        _write(folder / "scenes.csv", ["image", "scene"], shown),
         asked,
         truth,
     )
@@ -123,12 +128,19 @@ rule = "mos_mle"
 rules = ["agreement_with_rest(below=0.3)", "one_value"]
 
 [score]
-measures = ["sharpness", "brightness", "contrast", "colourfulness", "colour_match"]
+measures = ["sharpness", "brightness", "contrast", "colourfulness", "mixed_distortion", "colour_match"]
+
+[verify]
+# It looks at the pixels of these drawings; photographs need another, such as ssd_mobilenet_v2.
+detector = "paper_cutouts"
+reader = "nothing"
+question = "alignment"
+yes_from = 4.5
 """
 
 
 FOLDER = "sightline-demo"
-STEPS = 10
+STEPS = 12
 
 
 @dataclass(frozen=True)
@@ -146,7 +158,11 @@ class Demo(Result):
 
     @property
     def next(self) -> Sequence[str]:
-        return (f"sightline status {shlex.quote(str(self.folder / 'study'))}",)
+        study = shlex.quote(str(self.folder / "study"))
+        return (
+            f"sightline view {study}   # every image with its votes and scores",
+            f"sightline status {study}",
+        )
 
     def facts(self) -> Mapping[str, Any]:
         return {"folder": str(self.folder), "report": str(self.report)}
@@ -175,12 +191,15 @@ def demo(
     step from import to report runs on that. Since the truth is known, you can see what Sightline finds out.
     """
     from sightline.comparison.compare import compare
+    from sightline.comparison.trust import trust
     from sightline.data.check import check
     from sightline.data.import_ import import_
     from sightline.judging.truth import truth
     from sightline.measures.score import score
     from sightline.prediction.fit import fit
     from sightline.report.report import report
+    from sightline.skills.skill_profile import skill_profile
+    from sightline.skills.verify import verify
     from sightline.study.study import create_study
     from sightline.variability.variability import variability
 
@@ -204,12 +223,16 @@ def demo(
     with create_study(place / "study", settings=settings) as study:
         import_(study, sample.prompts)
         answers = import_(study, sample.answers)
+        import_(study, sample.known)
         done("import", f"{answers.counts.get('answers', 0)} answers, recognised as {answers.layout}")
         done("check", plural(len(check(study, workers=workers).findings), "finding"))
         votes = import_(study, sample.judgements)
         done("annotate", f"{votes.counts.get('judgements', 0)} votes of 8 simulated people (import)")
         done("truth", _outcome(truth(study), "one value per item and question"))
         done("score", _outcome(score(study, workers=workers), "measures of the images"))
+        verify(study, seed=seed)
+        done("verify", skill_profile(study).sentence)
+        done("trust", trust(study, seed=seed).sentence)
         alike = variability(study, distance="colour_histogram", workers=workers)
         means = ", ".join(f"{each.system} {format_cell(each.similarity)}" for each in alike.systems)
         done("variability", f"similarity {means}")

@@ -3,12 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from io import BytesIO
+from typing import Any
 
 import numpy as np
 from PIL import Image, ImageFilter
 
 from sightline.samples.chance import chance
-from sightline.samples.drawing import draw, settle
+from sightline.samples.drawing import draw_known, settle
 from sightline.samples.facts import Fact, alignment, facts
 from sightline.samples.scenes import COLOURS, KINDS, MOST, SIZES, WHERES, Group, Scene, pick
 
@@ -48,13 +49,14 @@ class System:
 
 @dataclass(frozen=True)
 class Drawn:
-    """A picture with the truth about it: what was drawn, how well it matches, how well it is rendered."""
+    """A picture with the truth about it: what was drawn and where, how well it matches and is rendered."""
 
     image: Image.Image = field(compare=False)
     scene: Scene
     flaws: Flaws
     alignment: float
     quality: float
+    known: Mapping[str, Any]
 
 
 _CARE = {
@@ -195,8 +197,8 @@ def answer(system: str, scene: Scene, sample: int, seed: int = 0, size: int = 19
     rng = chance("answer", system, scene.text, sample, seed)
     drawn = attempt(SYSTEMS[system], scene, rng)
     flaws = render_flaws(SYSTEMS[system], rng)
-    image = spoil(draw(drawn, rng, size), flaws, rng)
-    return Drawn(image, drawn, flaws, alignment(scene, drawn), flaws.quality)
+    picture, known = draw_known(drawn, rng, size)
+    return Drawn(spoil(picture, flaws, rng), drawn, flaws, alignment(scene, drawn), flaws.quality, known)
 
 
 def png(image: Image.Image) -> bytes:

@@ -11,7 +11,7 @@ from sightline.errors import DataError, MissingPackage, UsageError, near
 from sightline.estimate import Estimate
 from sightline.prediction.model import TIERS, interval, tier_named
 from sightline.prediction.predict import Predictions, predict_prompts
-from sightline.study import reading, rollup
+from sightline.study import predicted, reading, rollup
 from sightline.study.study import Study
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ def _kept(study: Study, question: str, keys: np.ndarray, prefer: str) -> _Guesse
     _, asked = reading.question(study, question)
     if settlement is None or (asked.direction == "none" and prefer != "unsure"):
         return None
-    rows = reading.predictions(study, settlement)
+    rows = predicted.predictions(study, settlement)
     names = rows["spec"].unique(maintain_order=True).to_list()
     if not names:
         return None

@@ -38,12 +38,14 @@ def cohen_kappa(
     *,
     weights: Literal["linear", "quadratic"] | None = None,
     scale: ArrayLike | None = None,
+    unit: ArrayLike | None = None,
     confidence: float = 0.95,
 ) -> Estimate:
     """Cohen's kappa of two annotators over the items that both judged (NaN = not judged).
 
     1 - sum(w O) / sum(w E), w = 1 off the diagonal, |i-j| or (i-j)^2 between the i-th and j-th value of the
-    scale; the scale is the set of values seen unless given. Limits by the asymptotic standard error.
+    scale; the scale is the set of values seen unless given. Limits by the asymptotic standard error; where
+    several items belong to one `unit`, such as the answers to a prompt, by the jackknife over units.
     Source: J. Cohen, Educational and Psychological Measurement 20 (1960); Psychological Bulletin 70 (1968);
     Fleiss, Cohen and Everitt, Psychological Bulletin 72 (1969).
     """
@@ -54,6 +56,7 @@ def cohen_kappa(
     first, second = first[both], second[both]
     if first.size == 0:
         return Estimate(None, n=0, reason="no item was judged by both")
+    of = None if unit is None else np.unique(np.asarray(unit)[both], return_inverse=True)[1].reshape(-1)
     seen = np.unique(np.concatenate([first, second]))
     values = seen if scale is None else np.unique(np.asarray(scale, dtype=np.float64))
     if not np.isin(seen, values).all():
@@ -68,11 +71,27 @@ def cohen_kappa(
         return Estimate(None, n=first.size, reason="both gave one and the same value to every item")
     value = 1 - float((weight * observed).sum()) / chance
     if seen.size == 2:
-        rare = min(int(np.sum((first == each) | (second == each))) for each in seen)
+        given = [(first == each) | (second == each) for each in seen]
+        rare = min(int(each.sum() if of is None else np.unique(of[each]).size) for each in given)
         if rare < LEAST_RARE_OF_TWO:
             return _too_rare(value, rare, first.size, LEAST_RARE_OF_TWO)
-    low, high = kappa_interval(observed.astype(np.float64), weight, confidence)
+    if of is not None and int(of.max()) + 1 < first.size:
+        low, high = jackknife_interval(value, _cohen_without_each(cell, of, weight), confidence)
+    else:
+        low, high = kappa_interval(observed.astype(np.float64), weight, confidence)
     return Estimate(value, low, high, first.size)
+
+
+def _cohen_without_each(cell: Indices, unit: Indices, weight: Array) -> Array:
+    """Cohen's kappa without each unit in turn; NaN where all others have one and the same value."""
+    size = weight.shape[0]
+    counts = np.bincount(unit * size**2 + cell, minlength=(int(unit.max()) + 1) * size**2)
+    of_unit = counts.reshape(-1, size, size).astype(np.float64)
+    rest = of_unit.sum(axis=0) - of_unit
+    expected = np.einsum("ui,uj->uij", rest.sum(axis=2), rest.sum(axis=1))
+    chance = (weight * expected).sum(axis=(1, 2)) / rest.sum(axis=(1, 2))
+    off = (weight * rest).sum(axis=(1, 2))
+    return 1 - np.divide(off, chance, out=np.full(chance.size, np.nan), where=chance > 0)
 
 
 def fleiss_kappa(
@@ -100,6 +119,45 @@ def fleiss_kappa(
         return _too_rare(value, table.rare, table.per_item.size)
     low, high = jackknife_interval(value, _fleiss_without_each(table, same), confidence)
     return Estimate(value, low, high, table.per_item.size)
+
+
+def fleiss_by_annotator(
+    items: ArrayLike, annotators: ArrayLike, values: ArrayLike, *, confidence: float = 0.95
+) -> tuple[dict[int, Estimate], Estimate]:
+    """Fleiss' kappa of each annotator, by number, and the mean of these.
+
+    An annotator's is that of all votes on the items which they judged and somebody else did too. Limits of
+    the mean by the jackknife over items: without an item every kappa changes to which it belongs, and the
+    annotators, who share items, need not be independent of each other.
+    """
+    who, item = np.asarray(annotators), np.unique(np.asarray(items), return_inverse=True)[1].reshape(-1)
+    value = np.asarray(values, dtype=np.float64)
+    found: dict[int, Estimate] = {}
+    total = int(item.max(initial=-1)) + 1
+    without, known = np.zeros(total), []
+    for number in np.unique(who[who >= 0]).tolist():
+        own = np.isin(item, item[who == number])
+        found[number] = fleiss_kappa(item[own], value[own], confidence=confidence)
+        kappa = found[number].value
+        table = _count(item[own], value[own], None)
+        if kappa is None or table is None:
+            continue
+        known.append(kappa)
+        same = _per_item(table, table.votes * (table.votes - 1)) / (table.per_item * (table.per_item - 1))
+        several = np.unique(item[own])[np.bincount(np.unique(item[own], return_inverse=True)[1]) > 1]
+        change = np.zeros(total)
+        change[several] = _fleiss_without_each(table, same) - kappa
+        without += change
+    judged = np.flatnonzero(np.bincount(item, minlength=total) > 1)
+    if not known:
+        return found, Estimate(None, n=0, reason="no annotator has a kappa")
+    mean = float(np.mean(known))
+    if any(each.value is not None and each.low is None and each.reason for each in found.values()):
+        return found, Estimate(
+            mean, n=len(known), reason="no interval: one label is too rare for some annotators"
+        )
+    low, high = jackknife_interval(mean, mean + without[judged] / len(known), confidence)
+    return found, Estimate(mean, low, high, len(known))
 
 
 def krippendorff_alpha(
@@ -156,6 +214,77 @@ def krippendorff_alpha(
         ways=ways,
     )  # fmt: skip
     return Estimate(value, low, high, table.per_item.size // ways)
+
+
+def alpha_by_annotator(
+    items: ArrayLike,
+    annotators: ArrayLike,
+    values: ArrayLike,
+    *,
+    scale: Literal["nominal", "ordinal", "interval"] = "nominal",
+    sides: bool = False,
+    confidence: float = 0.95,
+) -> dict[int, Estimate]:
+    """Krippendorff's alpha of each annotator with the others: 1 - D / De, by the annotator's number.
+
+    D is the mean, over the items that the annotator shares with somebody, of the squared differences between
+    the annotator's vote and the others'; De is that of krippendorff_alpha, over all votes on items with two
+    or more. Two annotators who judged the same items have the alpha of both. `scale` and `sides` as there;
+    limits by Student's t over items, De taken as known; none where no item differs from another.
+    """
+    number, who = np.unique(np.asarray(items), return_inverse=True)[1], np.asarray(annotators)
+    value = np.asarray(values, dtype=np.float64)
+    votes = np.bincount(number)[number]
+    number, who, value = number[votes > 1], who[votes > 1], value[votes > 1]
+    pool = np.append(value, 1 - value) if sides else value
+    place, expected = _places(pool, scale)
+    if expected == 0:
+        reason = "all votes are equal" if value.size else "no item has two votes"
+        known = [int(each) for each in np.unique(np.asarray(annotators))]
+        return {each: Estimate(None, n=int((who == each).sum()), reason=reason) for each in known}
+    apart = _apart_from_others(number, place[: value.size], scale)
+    return {
+        int(each): _alpha_of_one(number[who == each], apart[who == each] / expected, confidence)
+        for each in np.unique(np.asarray(annotators))
+    }
+
+
+def _places(values: Array, scale: str) -> tuple[Array, float]:
+    """Where votes lie on the scale that differences are taken on, and the mean squared difference of two."""
+    labels, code, often = np.unique(values, return_inverse=True, return_counts=True)
+    total = values.size
+    if labels.size < 2:
+        return values, 0.0
+    if scale == "nominal":
+        return code.astype(np.float64), float((total**2 - (often**2).sum()) / (total * (total - 1)))
+    at = labels if scale == "interval" else np.cumsum(often) - often / 2
+    place = at[code] - at[code].mean()
+    return place, float(2 * (place**2).sum() / (total - 1))
+
+
+def _apart_from_others(item: Indices, place: Array, scale: str) -> Array:
+    """The mean squared difference of each vote from the other votes on its item."""
+    others = np.bincount(item)[item] - 1
+    if scale == "nominal":
+        cell = np.unique(item * (place.max() + 1) + place, return_inverse=True)[1]
+        return np.asarray(1 - (np.bincount(cell)[cell] - 1) / others)
+    sums, squares = sum_by(item, place)[item] - place, sum_by(item, place**2)[item] - place**2
+    return np.asarray((others * place**2 - 2 * place * sums + squares) / others)
+
+
+def _alpha_of_one(item: Indices, ratio: Array, confidence: float) -> Estimate:
+    from scipy.special import stdtrit
+
+    if not item.size:
+        return Estimate(None, n=0, reason="no item was judged by others too")
+    # Of several votes on one item the mean counts: they are not several items.
+    _, place, often = np.unique(item, return_inverse=True, return_counts=True)
+    each = sum_by(place, ratio) / often
+    value = float(1 - each.mean())
+    if each.size < 2 or each.std() == 0:
+        return Estimate(value, n=each.size, reason="no interval: every item differs by as much")
+    half = float(stdtrit(each.size - 1, (1 + confidence) / 2) * each.std(ddof=1) / np.sqrt(each.size))
+    return Estimate(value, value - half, min(1.0, value + half), each.size)
 
 
 def _too_rare(value: float, rare: int, n: int, wanted: int = LEAST_RARE) -> Estimate:

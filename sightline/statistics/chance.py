@@ -9,25 +9,33 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sightline.statistics.correlation import midranks
-from sightline.statistics.leave_one_out import blocks, jackknife_error
+from sightline.statistics.grouping import Indices
+from sightline.statistics.leave_one_out import blocks, jackknife_error, rows_by_fold
+
+TWICE = 2.0
+"""By how much predictions of several models vary more than their folds by themselves: see `within_folds`."""
 
 
-def better_ranks(predicted: ArrayLike, truth: ArrayLike) -> float:
+def better_ranks(predicted: ArrayLike, truth: ArrayLike, fold: Indices | None = None) -> float:
     """p of a sum of rank errors this low, or lower, if the predictions were in random order.
 
     The sum is normal for many prompts, with the mean and variance of `rank_error_moments`. Without ties it
-    moves in steps of 2; half a step is added, which keeps p valid for few prompts.
+    moves in steps of 2; half a step is added, which keeps p valid for few prompts. With folds, ranks are
+    those within each, sums, means and variances add up, and the variance counts TWICE.
     Source: Hoeffding, A combinatorial central limit theorem, Annals of Mathematical Statistics 22 (1951).
     """
     from scipy.special import ndtr
 
     a, b = (np.asarray(column, dtype=np.float64) for column in (predicted, truth))
-    mean, variance = rank_error_moments(a, b)
+    parts = rows_by_fold(np.zeros(a.size, dtype=np.int64) if fold is None else fold)
+    several = [part for part in parts if part.size > 1]
+    mean, variance = np.sum([rank_error_moments(a[rows], b[rows]) for rows in several] or [(0, 0)], axis=0)
     # All orders of a constant column are the same: none is better than another.
     if variance <= 1e-9 * (mean + 1):
         return 1.0
-    off = float(np.abs(midranks(a) - midranks(b)).sum())
-    return float(ndtr((off + 1 - mean) / np.sqrt(variance)))
+    off = sum(float(np.abs(midranks(a[rows]) - midranks(b[rows])).sum()) for rows in several)
+    dependent = TWICE if len(parts) > 1 else 1.0
+    return float(ndtr((off + 1 - mean) / np.sqrt(dependent * variance)))
 
 
 def rank_error_moments(predicted: ArrayLike, truth: ArrayLike) -> tuple[float, float]:

@@ -106,18 +106,23 @@ def compare(
     *,
     seed: int = 0,
 ) -> list[ScoreDifference]:
-    """Every two encoders on the same triplets: is the difference of their 2AFC scores chance?
-
-    The difference is that of the means over all triplets. Clusters are the units: the signs of their sums
-    are flipped; p is corrected by Holm over all pairs.
-    """
+    """Every two encoders on the same triplets: is the difference of their 2AFC scores chance?"""
     share = np.asarray(share_a, dtype=np.float64)
-    _, home = np.unique(
-        np.arange(share.size) if clusters is None else np.asarray(clusters), return_inverse=True
-    )
-    # So scaled, the mean over clusters of their sums is the mean over triplets.
-    scale = (home.max(initial=-1) + 1) / max(1, home.size)
     scores = {name: agreement(a, b, share) for name, (a, b) in distances.items()}
+    return compare_scores(scores, np.arange(share.size) if clusters is None else clusters, seed=seed)
+
+
+def compare_scores(
+    scores: Mapping[str, Array], clusters: ArrayLike, *, seed: int = 0
+) -> list[ScoreDifference]:
+    """Every two columns of scores of the same items: is the difference of their means chance?
+
+    The difference is that of the means over all items. Clusters are the units: the signs of their sums are
+    flipped; p is corrected by Holm over all pairs.
+    """
+    _, home = np.unique(np.asarray(clusters), return_inverse=True)
+    # So scaled, the mean over clusters of their sums is the mean over items.
+    scale = (home.max(initial=-1) + 1) / max(1, home.size)
     tests = [
         (one, other, sign_flip(sum_by(home, scores[one] - scores[other]) * scale, seed=seed))
         for one, other in combinations(scores, 2)

@@ -66,6 +66,22 @@ def mean_interval(
     return Estimate(mean, min(next(ends), mean), max(next(ends), mean), known.size, method)
 
 
+def published_interval(
+    mean: float, sd: float, n: int, *, low: float | None = None, high: float | None = None
+) -> tuple[float, float] | None:
+    """Student's 95 % interval of a mean that was published with its standard deviation and count.
+
+    mean +- t(n - 1) sd / sqrt(n), within the ends of the scale; None of fewer than two.
+    """
+    from scipy.special import stdtrit
+
+    if n < 2:
+        return None
+    half = float(stdtrit(n - 1, 0.975)) * sd / n**0.5
+    ends = mean - half, mean + half
+    return (ends[0] if low is None else max(low, ends[0])), (ends[1] if high is None else min(high, ends[1]))
+
+
 def mid_p(share: Array, trials: Array, *, confidence: float = 0.95) -> tuple[Array, Array]:
     """Limits of proportions by the mid-P exact binomial test, for any positive numbers of trials.
 

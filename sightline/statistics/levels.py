@@ -31,7 +31,6 @@ SMALL_GROUP = 40
 """Groups up to this size are computed many at once, from all their pairs."""
 CELLS = 2_000_000
 RANKED = ("spearman", "kendall", "plcc")
-JACKKNIFE = "jackknife over prompts"
 FEW_SYSTEMS = "systems are too few for an interval"
 UNMAPPED = "too few items to map the measure onto people's scale"
 FITTED = 5
@@ -46,7 +45,8 @@ LEAST_SYSTEMS = {"spearman": 8, "kendall": 15, "plcc": 5}
 class Items(NamedTuple):
     """One row per item: a measure, its mapping onto people's scale, people's value, and whose it is.
 
-    `unit` is the family of the prompt: what is left out or counted together. `system` is -1 for none.
+    `unit` is the family of the prompt: what is left out or counted together. `system` is -1 for none. `drawn`
+    says what units are; images that answer no prompt are drawn themselves, or by their references.
     """
 
     measure: Array
@@ -55,11 +55,12 @@ class Items(NamedTuple):
     prompt: Indices
     unit: Indices
     system: Indices
+    drawn: str = "prompts"
 
     def of(self, rows: Flags | Indices) -> Items:
         return Items(
             self.measure[rows], self.mapped[rows], self.people[rows], self.prompt[rows], self.unit[rows],
-            self.system[rows],
+            self.system[rows], self.drawn,
         )  # fmt: skip
 
 
@@ -182,7 +183,7 @@ def within_prompts(items: Items, sign: float | None = None) -> Level:
     alike = grouped_accuracy(read, items.people, prompt, tie_threshold(read, items.people, prompt))
     return Level(
         name, int((np.bincount(prompt)[prompt] > 1).sum()), rho, tau, r,
-        _rmse(_spread_within(errors, prompt), np.array(left), n),
+        _rmse(_spread_within(errors, prompt), np.array(left), n, items.drawn),
         mean_interval(_means_by(of_prompt, alike), low=0.0, high=1.0), per_unit[:, 0],
     )  # fmt: skip
 
@@ -320,11 +321,12 @@ def _leaving_out(name: str, items: Items, value: Callable[[Flags], Array]) -> Le
     part = _parts(items.unit)
     left = np.array([value(part != each) for each in range(int(part.max()) + 1)])
     rho, tau, r = (
-        _on_z(float(whole[at]), left[:, at], n, LEAST_PROMPTS[which]) for at, which in enumerate(RANKED)
+        _on_z(float(whole[at]), left[:, at], n, LEAST_PROMPTS[which], items.drawn)
+        for at, which in enumerate(RANKED)
     )
     r = _if_correlated(r, rho)
     return Level(
-        name, len(items.people), rho, tau, r, _rmse(float(whole[3]), left[:, 3], n),
+        name, len(items.people), rho, tau, r, _rmse(float(whole[3]), left[:, 3], n, items.drawn),
         Estimate(None, reason="pairs are compared within prompts and between systems"),
         whole[0] - (len(left) - 1) * (left[:, 0] - left[:, 0].mean()),
     )  # fmt: skip
@@ -338,7 +340,7 @@ def _parts(unit: Indices) -> Indices:
     return np.asarray((np.random.default_rng(0).permutation(names.size) % MOST_PARTS)[place], dtype=np.int64)
 
 
-def _on_z(value: float, left: Array, n: int, least: int) -> Estimate:
+def _on_z(value: float, left: Array, n: int, least: int, drawn: str = "prompts") -> Estimate:
     """Jackknife on Fisher's scale: tanh(atanh r +- t sqrt((g-1)/g sum (z_i - mean z)^2)), g parts left out.
 
     Source: Efron and Tibshirani, An introduction to the bootstrap (1993), chapter 11.
@@ -349,14 +351,14 @@ def _on_z(value: float, left: Array, n: int, least: int) -> Estimate:
         return Estimate(None, n=n, reason=UNMAPPED)
     value = float(np.clip(value, -1, 1))
     if n < least:
-        return Estimate(value, n=n, reason=f"fewer than {least} prompts: simulated intervals do not hold")
+        return Estimate(value, n=n, reason=f"fewer than {least} {drawn}: simulated intervals do not hold")
     if abs(value) > 1 - 1e-12 or np.isnan(left).any():
-        return Estimate(value, n=n, reason="no prompts disagree: nothing to estimate an interval from")
+        return Estimate(value, n=n, reason=f"no {drawn} disagree: nothing to estimate an interval from")
     z = np.arctanh(np.clip(left, -1 + 1e-12, 1 - 1e-12))
     parts = len(left)
     half = float(stdtrit(parts - 1, 0.975)) * np.sqrt((parts - 1) / parts * ((z - z.mean()) ** 2).sum())
     low, high = (float(np.tanh(np.arctanh(value) + side * half)) for side in (-1, 1))
-    return Estimate(value, min(low, value), max(high, value), n, JACKKNIFE)
+    return Estimate(value, min(low, value), max(high, value), n, f"jackknife over {drawn}")
 
 
 def _mean_on_z(values: Array, n: int, which: str, few: bool) -> Estimate:
@@ -377,7 +379,7 @@ def _if_correlated(r: Estimate, rho: Estimate) -> Estimate:
     )
 
 
-def _rmse(value: float, left: Array, n: int) -> Estimate:
+def _rmse(value: float, left: Array, n: int, drawn: str) -> Estimate:
     """Root mean squared error; its interval is a jackknife of its logarithm."""
     from scipy.special import stdtrit
 
@@ -385,13 +387,15 @@ def _rmse(value: float, left: Array, n: int) -> Estimate:
     if not np.isfinite(value):
         return Estimate(None, n=n, reason=UNMAPPED)
     if n < least:
-        return Estimate(value, n=n, reason=f"fewer than {least} prompts: simulated intervals do not hold")
+        return Estimate(value, n=n, reason=f"fewer than {least} {drawn}: simulated intervals do not hold")
     if value == 0 or not (left > 0).all():
         return Estimate(value, n=n, reason="no error to estimate an interval from")
     logs, parts = np.log(left), len(left)
     spread = np.sqrt((parts - 1) / parts * ((logs - logs.mean()) ** 2).sum())
     half = float(stdtrit(parts - 1, 0.975)) * spread
-    return Estimate(value, float(value * np.exp(-half)), float(value * np.exp(half)), n, JACKKNIFE)
+    return Estimate(
+        value, float(value * np.exp(-half)), float(value * np.exp(half)), n, f"jackknife over {drawn}"
+    )
 
 
 def _over_systems(value: float, n: int, which: str) -> Estimate:

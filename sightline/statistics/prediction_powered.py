@@ -12,7 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sightline.estimate import Estimate
 from sightline.statistics.crossed import Variance
+from sightline.statistics.intervals import mean_interval
 
 Array = NDArray[np.float64]
 
@@ -109,6 +111,27 @@ def powered_mean(
     return Powered(
         value, Variance(inside + weight**2 * other, 0.0, freedom), weight, n, units, spread, explained
     )
+
+
+def powered_estimate(
+    fit: Powered, variance: Variance, scale: tuple[float | None, float | None], *, yes_no: bool = False
+) -> Estimate:
+    """The powered mean with an interval that keeps to the scale, as that of people alone does.
+
+    Where judgements are at the two ends only, it is that of a proportion in as many trials as it is worth.
+    """
+    low, high = scale
+    value = place = fit.value
+    if low is not None and high is not None:
+        value = min(high, max(low, value))
+        # At the very end of the scale a proportion has no spread, while this mean has one.
+        edge = (high - low) / (2 * fit.n)
+        place = min(high - edge, max(low + edge, value))
+        if yes_no and not variance.raters:
+            variance = Variance((place - low) * (high - place) / fit.worth, 0.0, np.inf)
+    interval = mean_interval(np.array([place, place]), low=low, high=high, variance=variance)
+    assert interval.low is not None and interval.high is not None
+    return Estimate(value, min(interval.low, value), max(interval.high, value), fit.n, "prediction-powered")
 
 
 def _slopes_without(x: Array, y: Array, usual: float) -> Array:

@@ -2,7 +2,7 @@
 
 Intervals and paired tests rest on the jackknife over prompts. It needs no seed, holds
 with ties and skewed truth, where Fisher's and Fieller's formulas assume normal columns, and serves every
-figure alike.
+figure alike. Predictions of several models, out of fold, are compared within folds (`within_folds`).
 """
 
 from __future__ import annotations
@@ -16,16 +16,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sightline.errors import UsageError, near
-from sightline.statistics.chance import better_ranks, better_than_mean
-from sightline.statistics.correlation import (
-    Correlation,
-    EstimateWithTest,
-    kendall,
-    midranks,
-    pearson,
-    spearman,
-)
-from sightline.statistics.grouping import Array
+from sightline.statistics import within_folds
+from sightline.statistics.chance import TWICE, better_than_mean
+from sightline.statistics.correlation import Correlation, EstimateWithTest, kendall, midranks
+from sightline.statistics.grouping import Array, Indices
 from sightline.statistics.leave_one_out import (
     jackknife_error,
     kendall_without_each,
@@ -96,17 +90,22 @@ def smare(predicted: ArrayLike, truth: ArrayLike) -> float:
     return float(scaled_rank_errors(predicted, truth).mean())
 
 
-def quality(predicted: ArrayLike, truth: ArrayLike) -> dict[str, EstimateWithTest]:
+def quality(
+    predicted: ArrayLike, truth: ArrayLike, fold: ArrayLike | None = None
+) -> dict[str, EstimateWithTest]:
     """The five figures of MEASURES, with 95 % intervals, over the prompts where neither value is NaN.
+
+    `fold` says which model predicted each prompt: correlations and rank errors are those within folds.
 
     p of a correlation is that of `correlation` (no relation at all, two-sided; Student's t, Kendall's with
     ties). p of sMARE and RMSE is one-sided, that of being no better than chance (`chance`): sMARE than a
-    random order, RMSE than always saying the mean. Interval: value +- t(n-1)
-    s with s from the jackknife, on the scale of atanh for correlations and of the logarithm for RMSE.
+    random order, RMSE than always saying the mean. Interval: value
+    +- t(n - folds) s with s from the jackknife (times sqrt 2 with several folds), on the scale of atanh for
+    correlations and of the logarithm for RMSE.
     Source: Efron and Tibshirani, An introduction to the bootstrap (1993), chapter 11.
     """
-    a, b = _known(predicted, truth)
-    return {name: _figure(measure, a, b) for name, measure in _MEASURES.items()}
+    a, b, parts = _known(predicted, truth, _one_fold(truth) if fold is None else fold)
+    return {name: _figure(name, a, b, parts.astype(np.int64)) for name in _MEASURES}
 
 
 def compare(
@@ -115,12 +114,13 @@ def compare(
     *,
     measure: str = "pearson",
     baseline: str | None = None,
+    fold: ArrayLike | None = None,
 ) -> list[Difference]:
     """Every two predictors on the same prompts, or each against a baseline, with Holm's correction.
 
     The figures share the prompts and the truth, so that the difference is what is jackknifed:
-    t = (f1 - f2) / s with n-1 degrees of freedom, s^2 = (n-1)/n sum (d_i - mean d)^2, d_i the difference
-    without prompt i. Prompts that either predictor has no value for are left out of both.
+    t = (f1 - f2) / s with n - folds degrees of freedom, s^2 = (n-1)/n sum (d_i - mean d)^2, d_i the
+    difference without prompt i. Prompts that either predictor has no value for are left out of both.
     """
     if baseline is not None and baseline not in predictions:
         raise UsageError(f"{baseline!r} is none of the predictors", remedy=near(baseline, list(predictions)))
@@ -130,7 +130,8 @@ def compare(
         else [(name, baseline) for name in predictions if name != baseline]
     )
     _measure(measure)
-    differences = [_difference(measure, pair, predictions, truth) for pair in pairs]
+    parts = _one_fold(truth) if fold is None else fold
+    differences = [_difference(measure, pair, predictions, truth, parts) for pair in pairs]
     adjusted = holm([np.nan if each.p is None else each.p for each in differences])
     return [
         replace(each, p_adjusted=None if np.isnan(p) else float(p))
@@ -211,76 +212,97 @@ def as_latex(
 @dataclass(frozen=True)
 class _Measure:
     title: str
-    value: Callable[[Array, Array], EstimateWithTest]
-    without_each: Callable[[Array, Array], Array]
+    value: Callable[[Array, Array, Indices], EstimateWithTest]
+    without_each: Callable[[Array, Array, Indices], Array]
     to_scale: Callable[[Array], Array]
     from_scale: Callable[[Array], Array]
     lower_is_better: bool = False
 
 
-def _figure(measure: _Measure, a: Array, b: Array) -> EstimateWithTest:
+def _figure(name: str, a: Array, b: Array, fold: Indices) -> EstimateWithTest:
+    measure = _MEASURES[name]
     if a.size < LEAST:
         return EstimateWithTest(None, n=a.size, reason=f"{a.size} prompts; an interval needs {LEAST}")
-    plain = measure.value(a, b)
+    plain = measure.value(a, b, fold)
     value, p = plain.value, plain.p
     if value is None:
         return EstimateWithTest(None, n=a.size, reason=plain.reason)
     with np.errstate(divide="ignore", invalid="ignore"):
         centre = measure.to_scale(np.array([value]))
-        spread = jackknife_error(measure.to_scale(measure.without_each(a, b)))
+        spread = jackknife_error(measure.to_scale(measure.without_each(a, b, fold))) * _dependent(name, fold)
     if not np.isfinite(centre[0] + spread):
         reason = "no interval: it is at its limit, or depends on one prompt"
         return EstimateWithTest(value, n=a.size, reason=reason, p=p)
-    half = _quantile(a.size) * spread
+    half = _quantile(fold) * spread
     low, high = measure.from_scale(centre + np.array([-half, half]))
     return EstimateWithTest(value, float(low), float(high), a.size, p=p)
 
 
 def _difference(
-    name: str, pair: tuple[str, str], predictions: Mapping[str, ArrayLike], truth: ArrayLike
+    name: str,
+    pair: tuple[str, str],
+    predictions: Mapping[str, ArrayLike],
+    truth: ArrayLike,
+    fold: ArrayLike,
 ) -> Difference:
     from scipy.special import stdtr
 
     measure = _MEASURES[name]
-    a, b, y = _known(*(predictions[each] for each in pair), truth)
+    a, b, y, parts = _known(*(predictions[each] for each in pair), truth, fold)
+    folds = parts.astype(np.int64)
     made = partial(Difference, n=a.size, first=pair[0], second=pair[1])
     if a.size < LEAST:
         return made(None, reason=f"{a.size} prompts in common; a test needs {LEAST}")
-    one, two = measure.value(a, y).value, measure.value(b, y).value
+    one, two = measure.value(a, y, folds).value, measure.value(b, y, folds).value
     if one is None or two is None:
         return made(None, reason=f"{pair[one is not None]} has no {name}: a column is constant")
     value = one - two
-    spread = jackknife_error(measure.without_each(a, y) - measure.without_each(b, y))
+    spread = jackknife_error(measure.without_each(a, y, folds) - measure.without_each(b, y, folds))
     if not np.isfinite(spread):
         return made(value, reason="no test: a figure depends on one prompt")
+    spread *= _dependent(name, folds)
     # Rounding in sums of equal columns is no spread.
     if spread <= 1e-13:
         p = 1.0 if abs(value) <= 1e-12 else 0.0
     else:
-        p = float(2 * stdtr(a.size - 1, -abs(value) / spread))
-    half = _quantile(a.size) * spread
+        p = float(2 * stdtr(_free(folds), -abs(value) / spread))
+    half = _quantile(folds) * spread
     return made(value, value - half, value + half, p=p)
 
 
-def _quantile(n: int) -> float:
+def _quantile(fold: Indices) -> float:
     from scipy.special import stdtrit
 
-    return float(stdtrit(n - 1, 0.975))
+    return float(stdtrit(_free(fold), 0.975))
 
 
-def _tested_smare(a: Array, b: Array) -> EstimateWithTest:
-    return EstimateWithTest(smare(a, b), p=better_ranks(a, b))
+def _dependent(name: str, fold: Indices) -> float:
+    """By how much more a figure varies than its prompts show, since models of several folds share them.
+
+    Not so the error of predictions: that it is small where it should be follows from no two prompts.
+    """
+    return 1.0 if name == "rmse" or np.unique(fold).size == 1 else float(np.sqrt(TWICE))
 
 
-def _tested_rmse(a: Array, b: Array) -> EstimateWithTest:
+def _free(fold: Indices) -> int:
+    return max(1, int(fold.size - np.unique(fold).size))
+
+
+def _one_fold(truth: ArrayLike) -> Array:
+    return np.zeros(np.shape(truth))
+
+
+def _tested_rmse(a: Array, b: Array, fold: Indices) -> EstimateWithTest:
     return EstimateWithTest(rmse(a, b), p=better_than_mean(a, b))
 
 
 _MEASURES: Mapping[str, _Measure] = {
-    "pearson": _Measure("Pearson", pearson, pearson_without_each, np.arctanh, np.tanh),
-    "kendall": _Measure(r"Kendall $\tau$", kendall, kendall_without_each, np.arctanh, np.tanh),
-    "spearman": _Measure(r"Spearman $\rho$", spearman, spearman_without_each, np.arctanh, np.tanh),
-    "smare": _Measure("sMARE", _tested_smare, smare_without_each, np.positive, np.positive, True),
+    "pearson": _Measure("Pearson", within_folds.pearson, pearson_without_each, np.arctanh, np.tanh),
+    "kendall": _Measure(r"Kendall $\tau$", within_folds.kendall, kendall_without_each, np.arctanh, np.tanh),
+    "spearman": _Measure(
+        r"Spearman $\rho$", within_folds.spearman, spearman_without_each, np.arctanh, np.tanh
+    ),
+    "smare": _Measure("sMARE", within_folds.smare, smare_without_each, np.positive, np.positive, True),
     "rmse": _Measure("RMSE", _tested_rmse, rmse_without_each, np.log, np.exp, True),
 }
 MEASURES = tuple(_MEASURES)

@@ -78,9 +78,14 @@ def pairwise_mean_interval(matrix: ArrayLike) -> Estimate:
     value = pairwise_mean(distances)
     if n == 2:
         return Estimate(value, None, None, n, "jackknife", "one pair shows no spread")
+    return _jackknife_interval(value, _pairwise_error(distances), n)
+
+
+def _pairwise_error(distances: Array) -> float:
+    """The jackknife's standard error over images of the mean distance over all pairs of three or more."""
+    n = distances.shape[0]
     rows = distances.sum(axis=1) - np.diag(distances)
-    without = (rows.sum() / 2 - rows) / comb(n - 1, 2)
-    return _jackknife_interval(value, jackknife_error(without), n)
+    return jackknife_error((rows.sum() / 2 - rows) / comb(n - 1, 2))
 
 
 def closest_pair(matrix: ArrayLike) -> tuple[int, int]:
@@ -145,7 +150,8 @@ def k_expected_minimum(
     """An unbiased estimate of `k_expected_minimum_exact` for every k at once, with its standard error.
 
     The first k images of a random order are a random k-subset, so the running minimum along one order
-    serves all k; the error is the standard deviation over orders / sqrt(permutations).
+    serves all k; the error is the standard deviation over orders / sqrt(permutations). Of k = 2 the value is
+    the mean over all pairs, exactly.
     Source: W1KP (Tang et al. 2024), k-expected maximum similarity.
     """
     distances = checked_distances(matrix)
@@ -164,10 +170,14 @@ def k_expected_minimum(
     running = np.concatenate([each for each, _ in blocks])
     value, sd = running.mean(axis=0), running.std(axis=0, ddof=1)
     error = sd / np.sqrt(permutations)
-    if not spread:
-        return ExpectedMinimum(k, value, error)
-    position = np.concatenate([each for _, each in blocks])
-    return ExpectedMinimum(k, value, error, _spread_over_images(running - value, position, error))
+    among = None
+    if spread:
+        position = np.concatenate([each for _, each in blocks])
+        among = _spread_over_images(running - value, position, error)
+        among[0] = _pairwise_error(distances) if n > 2 else np.nan
+    # Of two images the smallest distance is their distance: its mean needs no orders.
+    value[0], error[0] = pairwise_mean(distances), 0.0
+    return ExpectedMinimum(k, value, error, among)
 
 
 class _Pairs(NamedTuple):

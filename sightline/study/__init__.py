@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from sightline.study.backup import Restored as Restored
     from sightline.study.backup import backup as backup
     from sightline.study.backup import restore as restore
+    from sightline.study.bill import Bill as Bill
+    from sightline.study.bill import CallPlan as CallPlan
+    from sightline.study.bill import bill as bill
     from sightline.study.cache import Cache as Cache
     from sightline.study.cache import cache as cache
     from sightline.study.doctor import Diagnosis as Diagnosis

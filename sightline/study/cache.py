@@ -102,7 +102,8 @@ def cache(
 ) -> Cache:
     """Show what is cached of computed things, or clear it.
 
-    A bare name stands for the measure with any parameters and of any version.
+    A bare name stands for the measure with any parameters and of any version. Imported scores are not
+    cleared: undo their import instead.
     """
     removed = None
     if clear is not None or clean:

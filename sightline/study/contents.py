@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Connection
@@ -13,6 +13,8 @@ from sightline.study.schema import database
 
 Key = tuple[int, int, int]
 """Prompt, system and image of a score, 0 where there is none."""
+NAME_ONLY = 0
+"""In the place of a hash: the images are known by name alone, so that only imported scores can be of them."""
 
 
 def hashed(*parts: Any) -> int:
@@ -32,8 +34,15 @@ def image_inputs(sha256: str) -> int:
 
 
 def answer_inputs(prompt: int, sha256: str) -> int:
-    """The hash of a prompt, given by its own, and an image."""
-    return hashed(prompt, sha256)
+    """The hash of a prompt, given by its own, and an image: that of `hashed` as well."""
+    canonical = f'[{prompt}, "{sha256}"]'
+    return int.from_bytes(hashlib.sha256(canonical.encode()).digest()[:8], "big", signed=True)
+
+
+def set_inputs(contents: Sequence[str]) -> int:
+    """The hash of a set of images, in their order: that of `hashed` as well."""
+    canonical = '[["' + '", "'.join(contents) + '"]]' if contents else "[[]]"
+    return int.from_bytes(hashlib.sha256(canonical.encode()).digest()[:8], "big", signed=True)
 
 
 def current_inputs(
@@ -41,7 +50,8 @@ def current_inputs(
 ) -> Mapping[Key, int] | None:
     """The hash that a measure of this kind would be given now, of these keys or of all that exist.
 
-    None for measures of rankings, which rest on more than contents: their readers compute them again.
+    NAME_ONLY where the images are known by name alone. None for measures of rankings, which rest on more than
+    contents: their readers compute them again.
     """
     if kind not in _CURRENT:
         return None
@@ -73,18 +83,21 @@ def _prompts(connection: Connection, keys: Collection[Key] | None) -> dict[int, 
 
 
 def _of_image(connection: Connection, keys: Collection[Key] | None) -> dict[Key, int]:
-    query = "SELECT id, sha256 FROM image WHERE sha256 IS NOT NULL AND {among}"
-    return {(0, 0, int(key)): image_inputs(sha) for key, sha in _rows(connection, query, keys, id=2)}
+    query = "SELECT id, sha256 FROM image WHERE {among}"
+    return {
+        (0, 0, int(key)): NAME_ONLY if sha is None else image_inputs(sha)
+        for key, sha in _rows(connection, query, keys, id=2)
+    }
 
 
 def _of_answer(connection: Connection, keys: Collection[Key] | None) -> dict[Key, int]:
     query = (
         "SELECT DISTINCT a.prompt_id, a.image_id, i.sha256 FROM answer a JOIN image i ON i.id = a.image_id "
-        "WHERE i.sha256 IS NOT NULL AND {among}"
+        "WHERE {among}"
     )
     prompts = _prompts(connection, keys)
     return {
-        (int(prompt), 0, int(image)): answer_inputs(prompts[int(prompt)], sha)
+        (int(prompt), 0, int(image)): NAME_ONLY if sha is None else answer_inputs(prompts[int(prompt)], sha)
         for prompt, image, sha in _rows(connection, query, keys, a__prompt_id=0, a__image_id=2)
         if int(prompt) in prompts
     }
@@ -93,12 +106,13 @@ def _of_answer(connection: Connection, keys: Collection[Key] | None) -> dict[Key
 def _of_set(connection: Connection, keys: Collection[Key] | None) -> dict[Key, int]:
     query = (
         "SELECT a.prompt_id, a.system_id, i.sha256 FROM answer a JOIN image i ON i.id = a.image_id "
-        "WHERE i.sha256 IS NOT NULL AND {among} ORDER BY a.prompt_id, a.system_id, a.position"
+        "WHERE {among} ORDER BY a.prompt_id, a.system_id, a.position"
     )
     sets: dict[Key, list[str]] = {}
     for prompt, system, sha in _rows(connection, query, keys, a__prompt_id=0, a__system_id=1):
-        sets.setdefault((int(prompt), int(system), 0), []).append(sha)
-    return {key: hashed(shas) for key, shas in sets.items()}
+        contents = sets.setdefault((int(prompt), int(system), 0), [])
+        contents += [] if sha is None else [sha]
+    return {key: set_inputs(shas) if shas else NAME_ONLY for key, shas in sets.items()}
 
 
 _CURRENT: Mapping[str, Callable[[Connection, Collection[Key] | None], dict[Key, int]]] = {
@@ -106,4 +120,5 @@ _CURRENT: Mapping[str, Callable[[Connection, Collection[Key] | None], dict[Key, 
     "of_image": _of_image,
     "of_answer": _of_answer,
     "of_set": _of_set,
+    "verdict": _of_answer,
 }

@@ -15,6 +15,7 @@ from sightline.errors import DataError, StudyError
 from sightline.pictures import Picture, refuse_damaged, shrunk
 
 THUMBNAIL = 192
+ENDINGS = {"JPEG": "jpg", "WEBP": "webp"}
 SYNCING = 8
 """Files that wait for the disk at the same time."""
 
@@ -48,7 +49,7 @@ class ImageFiles:
             with suppress(FileNotFoundError):
                 self._far().rm_file(f"{self.root}/{image_place(sha256)}")
             return
-        small = self.folder.glob(f"thumbnails/*/{sha256[:2]}/{sha256}.jpg")
+        small = self.folder.glob(f"thumbnails/*/{sha256[:2]}/{sha256}.*")
         for path in (self.folder / image_place(sha256), *small):
             path.unlink(missing_ok=True)
 
@@ -103,13 +104,13 @@ class ImageFiles:
                 return Picture(path=path, sha256=sha256, name=name or sha256)
         return Picture(self.read(sha256), sha256=sha256, name=name or sha256)
 
-    def thumbnail(self, sha256: str, side: int = THUMBNAIL) -> bytes:
-        """A small JPEG of the image, made once."""
-        place = f"thumbnails/{side}/{sha256[:2]}/{sha256}.jpg"
+    def thumbnail(self, sha256: str, side: int = THUMBNAIL, form: str = "JPEG") -> bytes:
+        """A small JPEG, or WebP, of the image, made once."""
+        place = f"thumbnails/{side}/{sha256[:2]}/{sha256}.{ENDINGS[form]}"
         known = self._read(place)
         if known is not None:
             return known
-        made = shrunk(self.read(sha256), side, sha256)
+        made = shrunk(self.read(sha256), side, sha256, form)
         # A study on a read-only disk can be looked at too; its thumbnails are then made each time.
         with suppress(StudyError):
             self._write(place, made)

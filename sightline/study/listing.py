@@ -6,7 +6,18 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from sightline.study.reading import LATEST, Readable, current_scores, decoded, fetch_rows, frame, images
+from sightline.study.contents import NAME_ONLY, current_inputs
+from sightline.study.reading import (
+    LATEST,
+    Readable,
+    current_scores,
+    decoded,
+    fetch_rows,
+    frame,
+    images,
+    scores,
+)
+from sightline.study.schema import database
 
 if TYPE_CHECKING:
     import polars as pl
@@ -91,6 +102,27 @@ def named_tags(study: Readable) -> pl.DataFrame:
     )
 
 
+def answer_settings(study: Readable, name: str = "") -> pl.DataFrame:
+    """Every setting that answers were made with, or the one of this name; a seed is none."""
+    import polars as pl
+
+    rows = fetch_rows(
+        study,
+        "SELECT a.system_id, a.prompt_id, a.image_id, CAST(o.json AS TEXT) FROM answer a "
+        "JOIN settings o ON o.id = a.settings_id WHERE a.image_id IS NOT NULL "
+        "ORDER BY a.system_id, a.prompt_id, a.position",
+    )
+    kept = [
+        (system, prompt, image, key, str(value))
+        for system, prompt, image, cell in rows
+        for key, value in json.loads(cell).items()
+        if isinstance(value, str | int | float) and key != "seed" and name in ("", key)
+    ]
+    names = ["system_id", "prompt_id", "image_id", "name", "value"]
+    kinds = dict(zip(names, [pl.Int64] * 3 + [pl.String] * 2, strict=True))
+    return pl.DataFrame(kept, schema=kinds, orient="row")
+
+
 def named_answers(study: Readable) -> tuple[pl.DataFrame, list[Mapping[str, Any] | None]]:
     """Every answer by names, and the settings each was made with."""
     found = frame(
@@ -114,6 +146,17 @@ def named_captions(study: Readable) -> pl.DataFrame:
         "SELECT c.name, i.name, t.text FROM caption t JOIN image i ON i.id = t.image_id "
         "JOIN collection c ON c.id = i.collection_id ORDER BY t.image_id, t.n",
         "collection image caption",
+    )
+
+
+def named_image_tags(study: Readable) -> pl.DataFrame:
+    """Every tag of every image, with the prompt where it holds of the image as the answer to that one."""
+    return frame(
+        study,
+        "SELECT c.name, i.name, p.suite, p.ref, t.name, t.value FROM image_tag t "
+        "JOIN image i ON i.id = t.image_id JOIN collection c ON c.id = i.collection_id "
+        "LEFT JOIN prompt p ON p.id = t.prompt_id ORDER BY t.image_id, t.prompt_id, t.name",
+        "collection image suite prompt_id tag value",
     )
 
 
@@ -210,6 +253,18 @@ def named_tasks(study: Readable) -> pl.DataFrame:
     return tasks.drop("id").with_columns(pl.col("counted") == 1, pl.Series("slots", cells, dtype=pl.String))
 
 
+def named_remarks(study: Readable) -> pl.DataFrame:
+    """Every comment, flag and marked region as it was noted, withdrawn ones included; boxes as JSON."""
+    return frame(
+        study,
+        "SELECT r.name, a.panel, a.name, p.ordinal, m.slot, m.part, m.kind, m.text, "
+        "CAST(m.boxes AS TEXT), m.at FROM remark m JOIN task p ON p.id = m.task_id "
+        "JOIN round r ON r.id = p.round_id "
+        "JOIN annotator a ON a.id = p.annotator_id ORDER BY m.id",
+        "round panel annotator number:int slot:int part:int kind text boxes time",
+    )
+
+
 def named_truths(study: Readable) -> pl.DataFrame:
     """The truths of the newest settlement of each question and rule, with the reason where there is none."""
     return frame(
@@ -223,21 +278,39 @@ def named_truths(study: Readable) -> pl.DataFrame:
 
 
 def named_scores(study: Readable) -> pl.DataFrame:
-    """Every score of every measure of what the study holds now, with the reason where there is no value."""
+    """Every score of every measure of what the study holds now, with the reason where there is no value.
+
+    Which measure it is (kind, version, identity), the hash of what was scored (inputs) and the evidence let
+    it come back; `imported` is the number of the import that a score from elsewhere came with.
+    """
     stored = frame(
         study,
-        "SELECT m.kind, r.inputs, r.prompt_id, r.system_id, r.image_id, "
-        "m.spec, m.direction, p.suite, p.ref, y.name, c.name, i.name, r.value, r.reason FROM score r "
-        "JOIN measure m ON m.id = r.measure_id LEFT JOIN prompt p ON p.id = r.prompt_id "
+        "SELECT m.kind, r.inputs, r.prompt_id, r.system_id, r.image_id, m.spec, m.direction, p.suite, p.ref, "
+        "y.name, c.name, i.name, r.value, r.reason, m.version, m.identity, CAST(e.json AS TEXT), r.source_id "
+        "FROM score r JOIN measure m ON m.id = r.measure_id LEFT JOIN prompt p ON p.id = r.prompt_id "
         "LEFT JOIN system y ON y.id = r.system_id LEFT JOIN image i ON i.id = r.image_id "
-        "LEFT JOIN collection c ON c.id = i.collection_id "
-        "ORDER BY r.measure_id, r.prompt_id, r.system_id, r.image_id",
-        "kind inputs:int prompt_id:int system_id:int image_id:int "
-        "measure direction suite ref system collection image value:float reason",
+        "LEFT JOIN collection c ON c.id = i.collection_id LEFT JOIN evidence e "
+        "ON e.measure_id = r.measure_id AND e.prompt_id = r.prompt_id AND e.system_id = r.system_id "
+        "AND e.image_id = r.image_id ORDER BY r.measure_id, r.prompt_id, r.system_id, r.image_id",
+        "kind inputs:int prompt_id:int system_id:int image_id:int measure direction suite ref system "
+        "collection image value:float reason version:int identity evidence imported:int",
     ).with_row_index("place")
     current = current_scores(study, stored).sort("place")
     names = ("measure", "direction", "suite", "ref", "system", "collection", "image", "value", "reason")
-    return current.select(names).rename({"ref": "prompt_id"})
+    more = ("kind", "version", "identity", "inputs", "evidence", "imported")
+    return current.select(*names, *more).rename({"ref": "prompt_id"})
+
+
+def imported_measures(study: Readable) -> dict[str, list[str]]:
+    """The files that scores from elsewhere came from, by the identity of their measure."""
+    query = (
+        "SELECT DISTINCT m.identity, s.path FROM score c JOIN measure m ON m.id = c.measure_id "
+        "JOIN source s ON s.id = c.source_id ORDER BY m.identity, s.path"
+    )
+    found: dict[str, list[str]] = {}
+    for identity, path in fetch_rows(study, query):
+        found.setdefault(str(identity), []).append(str(path))
+    return found
 
 
 def source_of(study: Readable, importer: str, digest: str) -> int | None:
@@ -304,11 +377,28 @@ def captioned(study: Readable) -> pl.DataFrame:
 
 
 def evidence(study: Readable, identity: str) -> pl.DataFrame:
-    """What the scores of one measure of images rest on, as JSON."""
+    """What the scores of one measure of images, or of answers, rest on, as JSON."""
     return frame(
         study,
-        "SELECT e.image_id, CAST(e.json AS TEXT) FROM evidence e JOIN measure m ON m.id = e.measure_id "
-        "WHERE m.identity = :identity ORDER BY e.image_id",
-        "image_id:int evidence",
+        "SELECT e.prompt_id, e.image_id, CAST(e.json AS TEXT) FROM evidence e "
+        "JOIN measure m ON m.id = e.measure_id WHERE m.identity = :identity ORDER BY e.image_id, e.prompt_id",
+        "prompt_id:int image_id:int evidence",
         identity=identity,
     )
+
+
+def unscored_images(study: Readable, identity: str) -> int:
+    """How many images with a file have no score of this measure of an image, or that of another content."""
+    with database.reading(study.engine) as connection:
+        now = current_inputs(connection, "of_image") or {}
+    return sum(inputs != NAME_ONLY for inputs in now.values()) - scores(study, identity).height
+
+
+def votes_by_question(study: Readable) -> dict[str, int]:
+    """How many votes count on each question that has any."""
+    rows = fetch_rows(
+        study,
+        "SELECT q.name, sum(j.n) FROM judgement j JOIN question q ON q.id = j.question_id "
+        f"WHERE j.control = 0 AND {LATEST} GROUP BY q.name",
+    )
+    return {str(name): int(n) for name, n in rows}

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Engine, text
 
 from sightline.errors import DataError, UsageError, near
 from sightline.records import BOTH_BAD, AnnotatorKey, Prompt, PromptKey, Question, Votes
-from sightline.study.contents import current_inputs
+from sightline.study.contents import NAME_ONLY, current_inputs
 from sightline.study.schema import database, tables
 
 if TYPE_CHECKING:
@@ -125,6 +125,15 @@ def tags(study: Readable) -> pl.DataFrame:
     )
 
 
+def image_tags(study: Readable) -> pl.DataFrame:
+    """Every tag of every image; `prompt_id` is 0 where it holds whatever prompt the image answers."""
+    return frame(
+        study,
+        "SELECT image_id, prompt_id, name, value FROM image_tag ORDER BY image_id, prompt_id, name",
+        "image_id:int prompt_id:int name value",
+    )
+
+
 def links(study: Readable) -> pl.DataFrame:
     """Every link between prompts."""
     return frame(
@@ -228,7 +237,8 @@ def votes(study: Readable, name: str, excluded: Iterable[int] = ()) -> tuple[Vot
     with database.reading(study.engine) as connection:
         query = (
             "SELECT j.item_id, j.annotator_id, j.value, j.n, j.session, j.took_ms, j.repetition, j.control, "
-            f"j.id FROM judgement j WHERE j.question_id = :question AND {LATEST} ORDER BY j.item_id, j.id"
+            "j.id, coalesce(s.swapped, 0) FROM judgement j LEFT JOIN task_slot s ON s.task_id = j.task_id "
+            f"AND s.slot = j.slot WHERE j.question_id = :question AND {LATEST} ORDER BY j.item_id, j.id"
         )
         rows = connection.execute(text(query), {"question": key}).fetchall()
         people = connection.execute(text("SELECT id, panel, name FROM annotator ORDER BY id")).fetchall()
@@ -258,7 +268,7 @@ def votes(study: Readable, name: str, excluded: Iterable[int] = ()) -> tuple[Vot
         question=asked,
         superseded=everything - len(rows),
         up_to=up_to,
-        mirrored=np.array([row[9] for row in rows], dtype=np.bool_) if rows and len(rows[0]) > 9 else None,
+        mirrored=np.array([row[9] for row in rows], dtype=np.bool_),
     )
     return table, items(study, item_ids), [int(row[0]) for row in people]
 
@@ -295,7 +305,7 @@ def _in_one_order(study: Readable, asked: Question, rows: Sequence[Any]) -> list
     if not reverse:
         return list(rows)
     swapped = [
-        (reverse[row[0]], row[1], 1.0 - row[2], *row[3:], True) if row[0] in reverse else (*row, False)
+        (reverse[row[0]], row[1], 1.0 - row[2], *row[3:9], not row[9]) if row[0] in reverse else row
         for row in rows
     ]
     made, times = [], dict[tuple[int, int], int]()
@@ -480,19 +490,6 @@ def settlement_notes(study: Readable, settlement_id: int) -> dict[str, Any]:
     return (decoded(rows[0][0]) if rows else None) or {}
 
 
-def predictions(study: Readable, settlement_id: int) -> pl.DataFrame:
-    """What the newest fit of each predictor to a settlement predicted."""
-    return frame(
-        study,
-        "SELECT f.spec, p.prompt_id, p.fold, p.value, p.low, p.high FROM prediction p "
-        "JOIN fit f ON f.id = p.fit_id WHERE p.value IS NOT NULL AND f.id IN "
-        "(SELECT max(g.id) FROM fit g WHERE g.settlement_id = :settlement GROUP BY g.spec) "
-        "ORDER BY f.id, p.prompt_id",
-        "spec prompt_id:int fold:int value:float low:float high:float",
-        settlement=settlement_id,
-    )
-
-
 def scores(study: Readable, identity: str) -> pl.DataFrame:
     """The scores of one measure, values and reasons, of what the study holds now.
 
@@ -517,14 +514,14 @@ def current_scores(study: Readable, stored: pl.DataFrame) -> pl.DataFrame:
     """Of scores with their kind, keys and inputs, those whose inputs are what the study holds now."""
     import polars as pl
 
-    keys = ["prompt_id", "system_id", "image_id", "inputs"]
-    kept = []
+    keys, kept = ["prompt_id", "system_id", "image_id"], []
     for (kind,), part in stored.group_by("kind", maintain_order=True):
         now = _inputs(study, str(kind))
-        same = now is None or part.join(now, on=keys, how="anti").is_empty()
-        kept.append(
-            part if same or now is None else part.join(now, on=keys, how="semi", maintain_order="left")
-        )
+        if now is not None and not part.join(now, on=[*keys, "inputs"], how="anti").is_empty():
+            # An imported score of an image whose bytes are not here is of the image of that name.
+            held = part.join(now.rename({"inputs": "now"}), on=keys, maintain_order="left")
+            part = held.filter((pl.col("now") == pl.col("inputs")) | (pl.col("now") == NAME_ONLY)).drop("now")
+        kept.append(part)
     return pl.concat(kept) if kept else stored
 
 

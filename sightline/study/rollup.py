@@ -40,6 +40,17 @@ def of_answers(study: Study, question: str) -> pl.DataFrame:
     return pl.concat(parts).unique(["system_id", "prompt_id", "position"], keep="first", maintain_order=True)
 
 
+def of_images(study: Study, question: str) -> pl.DataFrame:
+    """The truth of each image that was judged by itself and answers no prompt: image_id, value."""
+    import polars as pl
+
+    parts = ("prompt_id", "system_id")
+    alone = _alone() & (pl.col("image_id") > 0) & pl.all_horizontal(pl.col(name) == 0 for name in parts)
+    answers = reading.answers(study).filter(pl.col("image_id").is_not_null()).select("image_id")
+    truths = _settled(study, question).filter(alone).join(answers, on="image_id", how="anti")
+    return truths.select("image_id", "value").unique("image_id", keep="first", maintain_order=True)
+
+
 def _settled(study: Study, question: str) -> pl.DataFrame:
     return reading.truths(study, question).drop_nulls("value")
 

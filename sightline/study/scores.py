@@ -12,7 +12,14 @@ from sqlalchemy import Connection, select, text
 from sightline.extension import Configured
 from sightline.records import Prompt
 from sightline.study import reading
-from sightline.study.contents import answer_inputs, current_inputs, hashed, image_inputs, prompt_inputs
+from sightline.study.contents import (
+    NAME_ONLY,
+    answer_inputs,
+    current_inputs,
+    hashed,
+    image_inputs,
+    prompt_inputs,
+)
 from sightline.study.schema import database, tables
 from sightline.study.study import Study
 
@@ -20,7 +27,10 @@ ERROR = "error: "
 """How the reason of a value begins that could not be computed this time; such a one is tried again."""
 
 
-_SCORED = {"of_prompt": "prompt", "of_image": "image", "of_answer": "answer", "of_set": "set of images"}
+_SCORED = {
+    **{"of_prompt": "prompt", "of_image": "image", "of_answer": "answer", "of_set": "set of images"},
+    "verdict": "answer",
+}
 
 
 class Target(NamedTuple):
@@ -45,8 +55,18 @@ class Outcome:
 
 def register(study: Study, measure: Configured) -> int:
     """The id under which a measure's scores are kept, entered when first used."""
-    table, spec = tables.measure, measure.spec
-    known_id = select(table.c.id).where(table.c.identity == measure.identity)
+    spec = measure.spec
+    return register_as(
+        study, spec.kind, str(measure), measure.identity, version=spec.version, direction=spec.direction
+    )
+
+
+def register_as(
+    study: Study, kind: str, name: str, identity: str, *, version: int = 1, direction: str = "higher"
+) -> int:
+    """The same for scores that are made by several extensions together, such as verdicts."""
+    table = tables.measure
+    known_id = select(table.c.id).where(table.c.identity == identity)
     with database.reading(study.engine) as connection:
         known = connection.execute(known_id).scalar()
     if known is not None:
@@ -58,11 +78,11 @@ def register(study: Study, measure: Configured) -> int:
         return database.add_one(
             connection,
             table,
-            kind=spec.kind,
-            spec=str(measure),
-            version=spec.version,
-            direction=spec.direction,
-            identity=measure.identity,
+            kind=kind,
+            spec=name,
+            version=version,
+            direction=direction,
+            identity=identity,
         )
 
 
@@ -105,7 +125,12 @@ def _image_pages(study: Study, size: int) -> Iterator[list[Target]]:
     query = "SELECT id, sha256 FROM image WHERE id > :last AND sha256 IS NOT NULL ORDER BY id LIMIT :size"
     while rows := reading.fetch_rows(study, query, last=last, size=size):
         last = int(rows[-1][0])
-        yield [Target(0, 0, int(key), image_inputs(sha), None, (sha,)) for key, sha in rows]
+        yield image_items({int(key): sha for key, sha in rows})
+
+
+def image_items(images: Mapping[int, str]) -> list[Target]:
+    """Images, given as content by id, as things to measure."""
+    return [Target(0, 0, key, image_inputs(sha), None, (sha,)) for key, sha in images.items()]
 
 
 def _answer_pages(study: Study, size: int) -> Iterator[list[Target]]:
@@ -218,9 +243,11 @@ def write_within(
     many were, by reason.
     """
     results, dropped = _still_current(connection, measure_id, results)
-    columns = ["measure_id", "prompt_id", "system_id", "image_id", "inputs", "value", "reason"]
+    # What is computed here takes the place of what was imported.
+    columns = ["measure_id", "prompt_id", "system_id", "image_id", "inputs", "value", "reason", "source_id"]
     rows = [
-        (measure_id, i.prompt_id, i.system_id, i.image_id, i.inputs, o.value, o.reason) for i, o in results
+        (measure_id, i.prompt_id, i.system_id, i.image_id, i.inputs, o.value, o.reason, None)
+        for i, o in results
     ]
     database.upsert(connection, tables.score, columns, rows, replace=True)
     evidence = [
@@ -245,7 +272,7 @@ def _still_current(
     if len(kept) == len(results):
         return results, Counter()
     what = _SCORED[kind]
-    removed = sum(item[:3] not in now for item, _ in results)
+    removed = sum(now.get(item[:3], NAME_ONLY) == NAME_ONLY for item, _ in results)
     reasons = {
         f"the {what} was removed while it was scored": removed,
         f"the {what} was changed while it was scored": len(results) - len(kept) - removed,
@@ -301,11 +328,26 @@ def reasons(study: Study, measure_id: int) -> Counter[str]:
     return Counter({str(reason): int(n) for reason, n in rows})
 
 
+def system_evidence(study: Study, identity: str) -> dict[int, dict[str, Any]]:
+    """The evidence of a measure of systems, by system."""
+    rows = reading.fetch_rows(
+        study,
+        "SELECT e.system_id, e.json FROM evidence e JOIN measure m ON m.id = e.measure_id "
+        "WHERE m.identity = :identity",
+        identity=identity,
+    )
+    return {int(system): reading.decoded(cell) for system, cell in rows}
+
+
 def clear(study: Study, identity: str | None = None) -> int:
-    """Forget the scores of one measure or of all; gives how many."""
+    """Forget the scores of one measure or of all that were computed here; gives how many."""
+    own = "measure_id IN (SELECT id FROM measure WHERE identity = :identity)" if identity else "1 = 1"
+    same = " AND ".join(
+        f"c.{name} = evidence.{name}" for name in ("measure_id", "prompt_id", "system_id", "image_id")
+    )
+    imported = f"EXISTS (SELECT 1 FROM score c WHERE c.source_id IS NOT NULL AND {same})"
+    values = {"identity": identity} if identity else {}
     with database.writing(study.engine) as connection:
-        chosen = "WHERE measure_id IN (SELECT id FROM measure WHERE identity = :identity)" if identity else ""
-        values = {"identity": identity} if identity else {}
-        connection.execute(text(f"DELETE FROM evidence {chosen}"), values)
-        gone = connection.execute(text(f"DELETE FROM score {chosen}"), values).rowcount
-    return int(gone)
+        connection.execute(text(f"DELETE FROM evidence WHERE {own} AND NOT {imported}"), values)
+        gone = connection.execute(text(f"DELETE FROM score WHERE {own} AND source_id IS NULL"), values)
+    return int(gone.rowcount)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Strict, ValidationError, ValidationInfo
 
+from sightline.addresses import Settings, checked_address
 from sightline.errors import StudyError, near
 from sightline.records import Question
+from sightline.replies import Price
 from sightline.study.schema.storable import INT64, refuse_bad_text, sound_question
 from sightline.study.study import SETTINGS_FILE, Study
 
@@ -122,9 +125,15 @@ class RoundValues(Table):
     repeat: float = _number(0.0, 0, 1)
     suite: Text | None = None
     systems: Texts = Field((), min_length=1, description=_TEXTS)
+    where: Text | None = Field(
+        None,
+        pattern="^tag:.",
+        description='a tag of images or prompts, such as "tag:blurred" or "tag:skill=text"',
+    )
     top: int | None = _whole(None, 1)
     sample: int | None = _whole(None, 1)
     pairs: int = _whole(10, 1)
+    overlap: int = _whole(0, 0)
     choose: Literal["random", "adaptive"] = Field("random", description='"random" or "adaptive"')
     languages: Languages = Field(
         (), description='a list of different languages such as ["de", "fr", "pt-BR"]'
@@ -132,6 +141,10 @@ class RoundValues(Table):
     price: float = _number(0.0, 0, _MOST)
     fee: float = _number(0.0, 0, 1)
     skip_reasons: Texts = Field(SKIP_REASONS, description=_TEXTS)
+    comment: bool = Field(False, description="true or false")
+    flag: bool = Field(False, description="true or false")
+    regions: bool = Field(False, description="true or false")
+    both_bad: bool = Field(False, description="true or false")
 
 
 class RoundTable(RoundValues):
@@ -148,6 +161,49 @@ class RoundTable(RoundValues):
     )
     reference: Text | Literal[False] | None = Field(None, description="a text, or false for none")
     controls: dict[str, Any] = Field({}, description="a table of its own: [annotate.NAME.controls]")
+
+
+class PriceTable(Table):
+    """A model of [endpoint.NAME.prices]."""
+
+    input: float = _number(0.0, 0, _MOST)
+    output: float = _number(0.0, 0, _MOST)
+    image: float = _number(0.0, 0, _MOST)
+
+
+class EndpointTable(Table):
+    """[endpoint.NAME]."""
+
+    address: Text
+    key: str = Field("", description='the name of an environment variable, such as "OPENAI_API_KEY"')
+    in_flight: int = _whole(8, 1, 256)
+    per_minute: float = _number(0.0, 0, _MOST)
+    timeout: float = _number(120.0, 0.01, 3600)
+    retries: int = _whole(5, 0, 20)
+    backoff: float = _number(1.0, 0, 60)
+    longest_wait: float = _number(120.0, 0, 3600)
+    spend: float | None = _number(None, 0, 1e9)
+    images_from: Texts = Field((), description='a list of hosts such as ["images.example.org"]')
+    prices: dict[str, dict[str, Any]] = Field(
+        {}, description='a table of models, such as {"gpt-4o" = { input = 2.5, output = 10 }}'
+    )
+
+    def settings(self, name: str, where: str) -> Settings:
+        """The same as the client takes it."""
+        if self.key and not re.fullmatch("[A-Z][A-Z0-9_]*_API_KEY", self.key):
+            # Not repeated: it may be the key itself. No other variable may be sent anywhere.
+            raise StudyError(
+                "key is not the name of an environment variable that ends in _API_KEY",
+                where=where,
+                remedy='For example key = "OPENAI_API_KEY". The key itself never stands in a file.',
+            )
+        prices = {
+            model: PriceTable.read(price, f"{where[:-1]}.prices.{model}]")
+            for model, price in self.prices.items()
+        }
+        given = {**self.model_dump(), "address": checked_address(self.address, where)}
+        given["prices"] = {model: Price(**price.model_dump()) for model, price in prices.items()}
+        return Settings(name, **given)
 
 
 def declared_question(study: Study, asked: Question) -> Question:

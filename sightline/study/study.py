@@ -29,7 +29,8 @@ SETTINGS_FILE = "study.toml"
 MOST_SETTINGS = 1_000_000
 """Bytes of settings that are read."""
 SECTIONS = (
-    "study", "store", "question", "truth", "screening", "check", "score", "annotate", "compare", "report",
+    "study", "store", "question", "truth", "screening", "check", "score", "verify", "annotate", "compare",
+    "report", "endpoint",
 )  # fmt: skip
 
 

@@ -19,6 +19,9 @@ from sightline.study.schema import database, tables
 if TYPE_CHECKING:
     import numpy as np
 
+SHARD_ROWS = 1024
+"""Vectors are added to a shard until it has so many."""
+
 
 class Vectors:
     """The vectors of a study, below a local folder."""
@@ -48,14 +51,29 @@ class Vectors:
             newest = connection.execute(
                 select(func.max(vector.c.shard)).where(vector.c.encoder == encoder)
             ).scalar()
-            shard = 0 if newest is None else int(newest) + 1
+            shard, before = (0, 0) if newest is None else self._last(encoder, int(newest), kept)
+            if before:
+                kept = np.concatenate([self._shard(encoder, shard), kept])
             part = home / f".part-{os.getpid()}.npy"
             np.save(part, kept)
             os.replace(part, self.file(encoder, shard))
-            entries = [(encoder, contents[i], shard, place) for place, i in enumerate(rows)]
+            entries = [(encoder, contents[i], shard, place) for place, i in enumerate(rows, before)]
             database.upsert(
                 connection, vector, ["encoder", "content", "shard", "row"], entries, replace=False
             )
+
+    def _last(self, encoder: str, newest: int, fresh: np.ndarray) -> tuple[int, int]:
+        """The shard that vectors are written to, and how many it holds: the newest while it is small.
+
+        Whoever asks for a few vectors at a time would leave a file for each time. Readers keep the shard they
+        opened; of the longer one, rows that no committed entry names are never read.
+        """
+        try:
+            opened = self._shard(encoder, newest)
+        except StudyError:
+            return newest + 1, 0
+        fits = len(opened) + len(fresh) <= SHARD_ROWS and opened.shape[1] == fresh.shape[1]
+        return (newest, len(opened)) if fits else (newest + 1, 0)
 
     def known(self, encoder: str, contents: Sequence[str]) -> set[str]:
         """Which of these contents have a vector of this encoder."""

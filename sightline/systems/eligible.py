@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sightline.errors import DataError, MissingPackage
+from sightline.errors import DataError
+from sightline.language import parsing
 from sightline.language.search_words import search_words
 from sightline.records import ImageKey
 from sightline.study import reading
@@ -40,8 +41,8 @@ def eligible(study: Study, collection: str, tagger: Tagger | None = None) -> Eli
 
     A scene graph is the `relations` of an image: [{"subject": "man", "relation": "riding", "object":
     "horse"}]. A relation is sound if it has a word that is a verb or a place (PLACES), and no other that is a
-    noun or pronoun, as `tagger` tags the sentence subject + relation + object; by default spaCy's small
-    English model.
+    noun or pronoun, as `tagger` tags the sentence subject + relation + object; by default the English model
+    of spaCy that is installed.
     """
     chosen = images_of(study, collection)
     captioned = set(reading.captions(study)["image_id"].to_list())
@@ -56,7 +57,7 @@ def eligible(study: Study, collection: str, tagger: Tagger | None = None) -> Eli
             "no caption" if key not in captioned else "no relation in its scene graph" if not edges else ""
         )
         if not reason:
-            tagger = tagger or spacy_tagger()
+            tagger = tagger or parsing.find().tags
             for edge in edges:
                 if edge not in verdicts:
                     verdicts[edge] = sound(*edge, tagger)
@@ -82,25 +83,6 @@ def sound(subject: str, relation: str, target: str, tagger: Tagger) -> bool:
     acts = any(place or tag in VERBS for place, (_, tag) in zip(places, middle, strict=True))
     named = any(not place and tag in NAMES for place, (_, tag) in zip(places, middle, strict=True))
     return acts and not named
-
-
-def spacy_tagger(model: str = "en_core_web_sm") -> Tagger:
-    """Parts of speech by spaCy, words cut at spaces only."""
-    try:
-        import spacy
-        from spacy.tokens import Doc
-
-        language = spacy.load(model, exclude=["parser", "ner", "lemmatizer"])
-    except (ImportError, OSError) as error:
-        raise MissingPackage(
-            f"relations need parts of speech, and spaCy's model {model} is not here ({error})",
-            remedy=f"pip install 'sightline[language]', then python -m spacy download {model}.",
-        ) from None
-
-    def tag(sentence: str) -> list[tuple[str, str]]:
-        return [(token.text, token.pos_) for token in language(Doc(language.vocab, words=sentence.split()))]
-
-    return tag
 
 
 def _edges(scene: Mapping[str, Any], image: ImageKey) -> list[tuple[str, str, str]]:

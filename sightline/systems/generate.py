@@ -6,20 +6,24 @@ import hashlib
 import json
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from sightline import registry
+from sightline.endpoints import Endpoint, Stopped, Unanswered
 from sightline.errors import ConflictError, DataError, ExtensionError, UsageError
 from sightline.extension import Configured
-from sightline.pictures import decode
+from sightline.pictures import GeneratedImage, decode
 from sightline.records import Answer, Failure, Image, ImageKey, Prompt, Record, System
 from sightline.rendering.result import Result
 from sightline.rendering.tables import Column, Table
 from sightline.study import listing, reading
+from sightline.study.bill import CallPlan, bill_table
+from sightline.study.ledger import BillLine, StudyLedger, connected, endpoint_argument, loaded_at, rehearsed
 from sightline.study.prompts import prompts_of
+from sightline.study.running.calling import as_they_end, forecast
 from sightline.study.running.progress import Listener, Meter
 from sightline.study.study import Study
 from sightline.study.writing import loading
@@ -41,6 +45,25 @@ class Generation(Result):
     made: int
     known: int
     failures: Mapping[str, int]
+    unanswered: Mapping[str, int] = field(default_factory=dict)
+    """Calls to an endpoint that got no usable answer, by reason; a later run repeats them."""
+    bill: Sequence[BillLine] = ()
+    stopped: str = ""
+    """Why the run ended before all images were made."""
+
+    @property
+    def sentence(self) -> str:
+        return f"The run was stopped. {self.stopped}" if self.stopped else ""
+
+    @property
+    def notes(self) -> Sequence[str]:
+        again = sum(self.unanswered.values())
+        said = f"{again:,} calls got no usable answer: run the same command again to repeat them."
+        return (said,) if again else ()
+
+    @property
+    def exit_code(self) -> int:
+        return DataError.exit_code if self.stopped or (self.unanswered and not self.made) else 0
 
     @property
     def next(self) -> Sequence[str]:
@@ -53,6 +76,8 @@ class Generation(Result):
         return {
             "systems": Table(columns, [row], self.generator),
             "failures": reasons_table(self.failures, "Why there is no image"),
+            "unanswered": reasons_table(self.unanswered, "Why there is no image yet"),
+            **bill_table(self.bill),
         }
 
 
@@ -63,7 +88,7 @@ class _Task:
     seed: int
 
 
-Made = tuple[_Task, bytes | Failure]
+Made = tuple[_Task, GeneratedImage | Failure]
 
 
 @verb("collect")
@@ -78,8 +103,9 @@ def generate(
     samples: Annotated[int, option("Generate this many images per prompt.", least=1)] = 1,
     seed: Annotated[int, SEED] = 0,
     suite: Annotated[str | None, SUITE] = None,
+    plan: Annotated[bool, option("Estimate the calls and cost of an endpoint; call nothing.")] = False,
     listener: Listener | None = None,
-) -> Generation:
+) -> Generation | CallPlan:
     """Generate images for the prompts of a study.
 
     Each image is stored as soon as the generator returns it: a run that was stopped or killed resumes, and
@@ -89,6 +115,8 @@ def generate(
 
     \b
     sightline generate my-study mine --with 'command(line="python draw.py {prompt} {seed} {output}")'
+    sightline generate my-study sdxl --with 'diffusers(checkpoint="models/sdxl", steps=30)' --samples 4
+    sightline generate my-study hosted --with 'openai_images(model="gpt-image-1", endpoint="openai")' --plan
     """
     if samples < 1:
         raise UsageError(f"{samples} samples cannot be made", remedy="Ask for 1 or more.")
@@ -107,19 +135,63 @@ def generate(
         for key, prompt in prompts.items()
         if (key, position) not in known
     ]
+    if plan:
+        return _planned(study, system, maker, todo)
     meter = Meter(f"{system}: {maker.name}", len(prompts) * samples, listener)
     before = len(prompts) * samples - len(todo)
     meter.add(known=before)
     failures: Counter[str] = Counter()
+    unanswered: Counter[str] = Counter()
+    stopped, made = "", 0
+    client = connected(study, maker, f"generate {system}")
+    results = _results(maker, todo) if client is None else _called(maker, client, todo, unanswered)
     # One commit each: a call may cost money, and what a kill finds uncommitted is called for again.
-    for task, result in _results(maker, todo):
-        source_id = _store(study, system, maker, task, result, digest, source_id)
-        if isinstance(result, Failure):
-            failures[result.reason] += 1
-        meter.add(computed=1)
+    try:
+        for task, result in results:
+            source_id = _store(study, system, maker, task, result, digest, source_id)
+            if isinstance(result, Failure):
+                failures[result.reason] += 1
+            made += isinstance(result, GeneratedImage)
+            meter.add(computed=1)
+    except Stopped as error:
+        stopped = f"{error.where}: {error.what}. {error.remedy}"
+    finally:
+        if client is not None:
+            client.close()
     meter.finish()
-    made = len(todo) - failures.total()
-    return Generation(system, str(maker), source_id, seed, made, before, dict(failures))
+    bill = client.ledger.lines() if client is not None and isinstance(client.ledger, StudyLedger) else ()
+    counted = (made, before, dict(failures), dict(unanswered))
+    return Generation(system, str(maker), source_id, seed, *counted, bill, stopped)
+
+
+def _planned(study: Study, system: str, maker: Configured, todo: Sequence[_Task]) -> CallPlan:
+    if endpoint_argument(maker) is None:
+        raise UsageError(f"{maker.name} calls no endpoint", remedy="Leave --plan out: it costs only time.")
+    purpose = f"generate {system}"
+    client = rehearsed(study, maker, purpose)
+    draw = loaded_at(maker, client)
+    return CallPlan([forecast(purpose, client, todo, lambda task: list(draw([task.prompt], [task.seed])))])
+
+
+def _called(
+    maker: Configured, client: Endpoint, todo: Sequence[_Task], unanswered: Counter[str]
+) -> Iterator[Made]:
+    """The images of a generator that calls an endpoint, each as soon as it is there, whatever the order."""
+    draw = loaded_at(maker, client)
+
+    def call(task: _Task) -> GeneratedImage | Failure | Unanswered:
+        try:
+            (made,) = _results(maker, [task], draw)
+        except Unanswered as error:
+            return error
+        return made[1]
+
+    for group in as_they_end(iter(todo), call, client):
+        for task, result in group:
+            if isinstance(result, Unanswered):
+                unanswered[str(result)] += 1
+            else:
+                yield task, result
 
 
 def seed_of(seed: int, prompt: Prompt, position: int) -> int:
@@ -147,11 +219,13 @@ def _known_positions(
     return positions
 
 
-def _results(maker: Configured, todo: Sequence[_Task]) -> Iterator[Made]:
+def _results(
+    maker: Configured, todo: Sequence[_Task], draw: Callable[..., Iterable[Any]] | None = None
+) -> Iterator[Made]:
     """The generator's results, each with its task; one that is no image becomes a failure."""
     if not todo:
         return
-    made = maker.load()([task.prompt for task in todo], [task.seed for task in todo])
+    made = (draw or maker.load())([task.prompt for task in todo], [task.seed for task in todo])
     count = 0
     for result in made:
         if count == len(todo):
@@ -170,16 +244,18 @@ def _wrong_number(maker: Configured, gave: str, asked: int) -> ExtensionError:
     )
 
 
-def _validated(maker: Configured, result: bytes | Failure) -> bytes | Failure:
+def _validated(maker: Configured, result: bytes | GeneratedImage | Failure) -> GeneratedImage | Failure:
     if isinstance(result, Failure):
         return result if result.reason.strip() else Failure(f"{maker.name} gave no reason")
-    if not isinstance(result, bytes):
+    if isinstance(result, bytes):
+        result = GeneratedImage(result)
+    if not isinstance(result, GeneratedImage) or not isinstance(result.data, bytes):
         raise ExtensionError(
             f"{maker.name} gave {type(result).__name__} instead of the bytes of an image",
             where=maker.spec.origin,
         )
     try:
-        decode(result)
+        decode(result.data)
     except DataError as error:
         return Failure(error.what)
     return result
@@ -190,7 +266,7 @@ def _store(
     system: str,
     maker: Configured,
     task: _Task,
-    result: bytes | Failure,
+    result: GeneratedImage | Failure,
     digest: str,
     source_id: int | None,
 ) -> int:
@@ -205,17 +281,21 @@ def _store(
 
 
 def _records(
-    system: str, maker: Configured, task: _Task, result: bytes | Failure, folder: Path
+    system: str, maker: Configured, task: _Task, result: GeneratedImage | Failure, folder: Path
 ) -> Iterator[Record]:
     yield System(system)
-    settings = {"generator": str(maker), "version": maker.spec.version}
+    settings: dict[str, Any] = {"generator": str(maker), "version": maker.spec.version}
+    seed: int | None = task.seed
+    if isinstance(result, GeneratedImage):
+        settings |= result.settings
+        seed = task.seed if result.seeded else None
     at = f"{system}, {task.prompt.key.ref}, sample {task.position}"
-    answer = Answer(task.prompt.key, system, task.position, None, seed=task.seed, settings=settings, at=at)
+    answer = Answer(task.prompt.key, system, task.position, None, seed=seed, settings=settings, at=at)
     if isinstance(result, Failure):
         yield answer._replace(failure=result.reason)
         return
     file = folder / "image"
-    file.write_bytes(result)
+    file.write_bytes(result.data)
     key = ImageKey(system, f"{task.prompt.key.suite}/{task.prompt.key.ref}/{task.position}")
     yield Image(key, str(file), at=at)
     yield answer._replace(image=key)

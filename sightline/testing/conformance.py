@@ -12,23 +12,30 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from PIL import Image
 
 from sightline import registry
+from sightline.demands import CANNOT_TELL, DEMANDS, VERDICTS, Scene, Verdict, clipped_box
 from sightline.errors import ExtensionError, UsageError, near
+from sightline.expects import sound
 from sightline.extension import KINDS, Configured, Extension
-from sightline.pictures import decode
+from sightline.pictures import GeneratedImage, decode
 from sightline.records import Candidates, Exclusion, Failure, NewPrompt, NoValue
 from sightline.rendering.result import Result
 from sightline.rendering.tables import Column, Table
-from sightline.study.running.validate import gate
+from sightline.study.running.embedding import encoders_of
+from sightline.study.running.validate import gate, validated_scene
 from sightline.study.scores import Outcome
 from sightline.testing import inputs
 from sightline.testing.importing import check_importer
 
-ITERATIVE = ("encoder", "consensus", "distance", "of_answer", "of_set", "predictor", "retriever")
+ITERATIVE = (
+    *("encoder", "detector", "consensus", "distance", "of_answer", "of_set", "of_system"),
+    *("predictor", "retriever"),
+)
 TOLERANCE = {kind: 1e-3 if kind in ITERATIVE else 1e-5 for kind in KINDS}
 """Relative, by kind: float32 networks and iterative solvers differ slightly between processors."""
-JOINT = ("of_answer", "retriever", "predictor")
+JOINT = ("of_answer", "of_image", "retriever", "predictor", "verdict")
 """Kinds whose encoder is replaced by a small one, since its weights may be missing."""
 
 
@@ -107,10 +114,8 @@ def _loaded(ready: Configured) -> Any:
     """The extension, with a small joint encoder in place of one whose weights may be missing."""
     joint = {
         name: inputs.Joint()
-        for name, value in ready.arguments.items()
-        if isinstance(value, Configured)
-        and value.spec.kind == "encoder"
-        and set(value.spec.details["encodes"]) >= {"text", "image"}
+        for name, value in encoders_of(ready)
+        if set(value.spec.details["encodes"]) >= {"text", "image"}
     }
     return ready.load(joint) if joint and ready.spec.kind in JOINT else ready.load()
 
@@ -197,6 +202,25 @@ def _of_set(ready: Configured) -> Any:
     return [result.reason if result.value is None else result.value for result in results]
 
 
+def _of_system(ready: Configured) -> Any:
+    function, pictures = _loaded(ready), inputs.pictures()
+    many = [inputs.encoded(Image.new("RGB", (8, 8), (n * 7, 255 - n * 5, n * n % 256))) for n in range(24)]
+    nothing, few = gate(ready.spec, [function([], many), function(pictures[:1], many)], 2)
+    _need(nothing.value is None and few.value is None, "too few images have a reason instead of a value")
+    if not ready.spec.details["computed"]:
+        return [nothing.reason]
+    (whole,) = gate(ready.spec, [function(many[:12], many[12:])], 1)
+    known = whole.evidence or {}
+    low, high = known.get("low"), known.get("high")
+    value = float("nan") if whole.value is None else whole.value
+    fits = "no interval" in str(known.get("warning")) if low is None or high is None else low <= value <= high
+    _need(whole.value is not None and fits, "its value lies in its interval, or it says why there is none")
+    _need(known.get("n") == 12, "n counts the images")
+    (again,) = gate(ready.spec, [function(many[:12], many[12:])], 1)
+    _need(same(plain(again), plain(whole), ready.spec.kind), "the same images give the same value")
+    return [nothing.reason, whole.value, low, high]
+
+
 def _of_ranking(ready: Configured) -> Any:
     function, spec, whole = _loaded(ready), ready.spec, inputs.queries()
 
@@ -253,6 +277,22 @@ def _encoder(ready: Configured) -> Any:
         # A few directions of the whole instead of every number: golden values stay readable.
         results[what] = vectors @ np.cos(np.outer(np.arange(vectors.shape[1]), [0, 1, 2, 3]))
     return results
+
+
+def _detector(ready: Configured) -> Any:
+    loaded, spec, pictures = ready.load(), ready.spec, inputs.pictures()
+    sees = set(spec.details["sees"])
+    _need(sees and sees <= {"objects", "text"}, "it sees objects or text")
+    _need(list(loaded.detect([])) == [], "no images give no scenes")
+    if spec.details["of_study"]:
+        # What a study knows of its images cannot be had without one.
+        return []
+    scenes = validated_scene(spec, loaded.detect(pictures), len(pictures))
+    alone = [scene for each in pictures for scene in validated_scene(spec, loaded.detect([each]), 1)]
+    _need(same(plain(alone), plain(scenes), spec.kind), "a scene does not depend on the rest of the batch")
+    again = validated_scene(spec, loaded.detect(pictures), len(pictures))
+    _need(same(plain(again), plain(scenes), spec.kind), "the same images give the same scenes")
+    return scenes
 
 
 def _predictor(ready: Configured) -> Any:
@@ -355,9 +395,13 @@ def _task(ready: Configured) -> Any:
     _need(ready.spec.details["skill"], "it names the skill it tests")
     for prompt in made:
         _need(prompt.text.strip() == prompt.text != "", "a prompt has text without spaces around it")
-        _need(prompt.expects, "a prompt says what is expected of its images")
-        json.dumps(prompt.expects)
-        _need(all(isinstance(value, str) for value in prompt.tags.values()), "tags are text")
+        for each in (prompt, *prompt.builds_on):
+            _need(each.expects, "a prompt says what is expected of its images")
+            json.dumps(each.expects)
+            _need(sound(each.expects or {})[1] == [], "what is expected has the form of sightline.expects")
+            _need(all(isinstance(value, str) for value in each.tags.values()), "tags are text")
+        simpler = [each.text for each in prompt.builds_on]
+        _need(len({prompt.text, *simpler}) == len(simpler) + 1, "a prompt builds on others, each once")
     return [made[:3]]
 
 
@@ -365,9 +409,10 @@ def _generator(ready: Configured) -> Any:
     function, asked = ready.load(), inputs.prompts()[:3]
     made = list(function(asked, [1, 2, 3]))
     _need(
-        len(made) == 3 and all(isinstance(each, bytes | Failure) for each in made), "bytes or a failure each"
+        len(made) == 3 and all(isinstance(each, bytes | GeneratedImage | Failure) for each in made),
+        "bytes or a failure each",
     )
-    _need(any(isinstance(each, bytes) for each in made), "it makes an image")
+    _need(any(isinstance(each, bytes | GeneratedImage) for each in made), "it makes an image")
     rest = plain(list(function(asked[1:], [2, 3])))
     _need(same(rest, plain(made[1:]), "generator"), "the seed decides, not the batch")
     _need(list(function([], [])) == [], "no prompts, no images")
@@ -425,14 +470,42 @@ def _check(ready: Configured) -> Any:
     _need(known, "its severity is error, warning or note")
 
 
+def _verdict(ready: Configured) -> Any:
+    function, decides = _loaded(ready), ready.spec.details["decides"]
+    _need(decides in DEMANDS, f"it decides one of {', '.join(DEMANDS)}")
+    results = []
+    for expects, scene in inputs.demanded():
+        for demand in expects.demands():
+            if demand.kind != decides:
+                continue
+            made = function(demand, scene)
+            _need(isinstance(made, Verdict), "it gives a Verdict")
+            _need(made.verdict in VERDICTS, "a verdict is yes, no or cannot tell")
+            _need(
+                made.confidence is None or 0 <= made.confidence <= 1, "a confidence is from 0 to 1, or None"
+            )
+            _need(made.why.endswith("."), "it says why in a sentence")
+            inside = all(clipped_box(mark.box) == (mark.box, "") for mark in made.boxes)
+            _need(inside, "boxes lie within the image")
+            _need(function(demand, scene) == made, "the same scene gives the same verdict")
+            json.dumps(made.evidence(), allow_nan=False)
+            results.append([demand.about, made.verdict])
+        blind = [function(each, Scene()) for each in expects.demands() if each.kind == decides]
+        _need(all(each.verdict == CANNOT_TELL for each in blind), "where nobody looked it cannot tell")
+    _need(results, "the conformance suite has a demand for it")
+    return results
+
+
 BEHAVIOUR: Mapping[str, Callable[[Configured], Any]] = {
     "of_prompt": lambda ready: _each_by_itself(ready, inputs.prompts()),
     "of_image": lambda ready: _each_by_itself(ready, inputs.pictures()),
     "of_answer": _of_answer,
     "of_set": _of_set,
     "of_ranking": _of_ranking,
+    "of_system": _of_system,
     "distance": _distance,
     "encoder": _encoder,
+    "detector": _detector,
     "predictor": _predictor,
     "consensus": _consensus,
     "screening": _screening,
@@ -443,4 +516,5 @@ BEHAVIOUR: Mapping[str, Callable[[Configured], Any]] = {
     "exporter": _exporter,
     "importer": lambda ready: check_importer(ready, _need),
     "check": _check,
+    "verdict": _verdict,
 }

@@ -42,13 +42,42 @@ class Extensions(Result):
         return {"": Table(columns, [[row[column.name] for column in columns] for row in self.rows])}
 
 
+@dataclass(frozen=True)
+class ExtensionCard(Result):
+    """What one extension is: its parameters, what it learned from, how it was tested, how to use it."""
+
+    spec: Spec
+    state: str
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.spec.kind} {self.spec.name}: {self.spec.meaning}"
+
+    def tables(self) -> dict[str, Table]:
+        return {"": Table([Column("field"), Column("value")], [*self._rows()])}
+
+    def _rows(self) -> list[tuple[str, Cell]]:
+        row, card = _row(self.spec, self.state), self.spec.card
+        aliases = [alias for alias, reason in self.spec.aliases.items() if not reason]
+        rows: list[tuple[str, Cell]] = [("to use it", self.state)]
+        rows += [(name, row[name]) for name in ("direction", "range", "parameters", "source", "licence")]
+        rows.append(("also called", ", ".join(aliases)))
+        if self.spec.checkpoint is not None:
+            rows.append(("weights", self.spec.checkpoint.origin))
+        if card is not None:
+            rows += [("trained on", card.trained_on), ("known biases", card.biases)]
+            rows += [("tested", card.tested), ("follows people", card.trust)]
+        return [(name, value) for name, value in rows if value != ""]
+
+
 @verb("set up", "list")
 def list_extensions(
     kind: Annotated[
         str | None,
         argument(
-            "A kind such as of_image, importer or predictor; measure means every kind of measure.",
-            "[KIND]",
+            "A kind such as of_image, importer or predictor, measure for every kind of measure; or the name "
+            "of one extension.",
+            "[KIND|NAME]",
             shown="every kind",
         ),
     ] = None,
@@ -60,13 +89,13 @@ def list_extensions(
 ) -> Result:
     """List every measure, importer, rule and other extension.
 
-    Each with its meaning, direction, source, licence, origin and what is missing to use it. An extension that
-    cannot be loaded is listed with its error.
+    Each with its meaning, direction, source, licence, origin and what is missing to use it: ready, the
+    command that installs it, or where weights that are not on this machine come from, with their size and
+    licence. An extension that cannot be loaded is listed with its error. With a name, its card: what it was
+    trained on, known biases and how it was tested.
     """
     if kind is not None and kind not in OTHER_WORDS and kind not in KINDS:
-        raise UsageError(
-            f"there is no kind of extension called {kind!r}", remedy=near(kind, [*KINDS, *OTHER_WORDS])
-        )
+        return _card(kind)
     kinds = KINDS if kind is None else OTHER_WORDS.get(kind, (kind,))
     if test is not None:
         from sightline.testing.conformance import check_extension
@@ -80,17 +109,42 @@ def list_extensions(
             # Two of one name: neither can be used, and the other kinds are still worth seeing.
             rows.append(_blank(each, "?", "", f"broken: {error.what}. {error.remedy}"))
             continue
-        rows += [_broken(one) if isinstance(one, Broken) else _row(one.spec) for one in extensions]
+        rows += [
+            _broken(one) if isinstance(one, Broken) else _row(one.spec, _state(one.spec))
+            for one in extensions
+        ]
     return Extensions(kinds, rows, all_)
 
 
-def _row(spec: Spec) -> dict[str, Cell]:
+def _card(name: str) -> ExtensionCard:
+    """The card of an extension of any kind; a name of several kinds is that of the first."""
+    for kind in KINDS:
+        if registry.has(kind, name):
+            spec = registry.get(kind, name).spec
+            return ExtensionCard(spec, _state(spec))
+    known = [each for kind in KINDS for each in registry.names(kind)]
+    raise UsageError(
+        f"there is no kind of extension and no extension called {name!r}",
+        remedy=near(name, [*KINDS, *OTHER_WORDS, *known]),
+    )
+
+
+def _state(spec: Spec) -> str:
+    """What is missing to use an extension as it is."""
+    try:
+        return registry.configure(spec.kind, spec.name).state
+    except SightlineError as error:
+        # What it needs by default cannot be found: as true an answer as any.
+        return spec.how_to_install() if spec.missing() else f"broken: {error.what}"
+
+
+def _row(spec: Spec, state: str) -> dict[str, Cell]:
     low, high = spec.range
     parameters = [
         f"{each.name}={each.default.spec if each.nested else each.default!r}" for each in spec.parameters
     ]
     return {
-        **_blank(spec.kind, spec.name, spec.origin, spec.how_to_install() if spec.missing() else "ready"),
+        **_blank(spec.kind, spec.name, spec.origin, state),
         "meaning": spec.meaning,
         "direction": "" if spec.direction == "none" else spec.direction,
         "source": spec.source,

@@ -139,7 +139,8 @@ def _dump(study: Study) -> dict[str, list[tuple[Any, ...]]]:
 def write_files(folder: Path, files: Mapping[str, str]) -> Path:
     """Write an example; returns the path to import: the folder of all files, else the first file.
 
-    An image is given by its colour, an .npz file by its arrays as JSON.
+    An image is given by its colour, an .npz file by its arrays as JSON, a .tar archive by its files as JSON,
+    and a .tfrecord file by the features of its records.
     """
     for name, text in files.items():
         file = folder / name
@@ -148,6 +149,8 @@ def write_files(folder: Path, files: Mapping[str, str]) -> Path:
             from PIL import Image
 
             Image.new("RGB", (4, 4), text).save(file)
+        elif file.suffix in (".tar", ".tfrecord"):
+            file.write_bytes((_shard if file.suffix == ".tar" else _records)(json.loads(text)))
         elif file.suffix == ".npz":
             import numpy as np
 
@@ -158,3 +161,31 @@ def write_files(folder: Path, files: Mapping[str, str]) -> Path:
     tops = {name.split("/", 1)[0] for name in files}
     first = next(iter(files))
     return folder / tops.pop() if len(tops) == 1 else folder / first
+
+
+def _shard(files: Mapping[str, Any]) -> bytes:
+    """A tar archive of images, given by their colours, and of texts or objects."""
+    import io
+    import tarfile
+
+    from PIL import Image
+
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w", format=tarfile.USTAR_FORMAT) as archive:
+        for name, content in files.items():
+            held = io.BytesIO()
+            if Path(name).suffix in IMAGES:
+                Image.new("RGB", (4, 4), content).save(held, "PNG")
+            else:
+                held.write((content if isinstance(content, str) else json.dumps(content)).encode())
+            about = tarfile.TarInfo(name)
+            about.size = len(held.getvalue())
+            archive.addfile(about, io.BytesIO(held.getvalue()))
+    return out.getvalue()
+
+
+def _records(records: list[Mapping[str, Any]]) -> bytes:
+    """A TFRecord file of tf.train.Examples with one value per feature."""
+    from sightline.data.sources.archives import as_tfrecord
+
+    return b"".join(as_tfrecord(each) for each in records)

@@ -11,6 +11,7 @@ import numpy as np
 from PIL import Image
 from scipy.sparse import csr_matrix
 
+from sightline.demands import Expects, Scene, read_expects, read_scene
 from sightline.extension import Picture
 from sightline.records import (
     AnnotatorKey,
@@ -69,6 +70,43 @@ def prompts() -> tuple[Prompt, ...]:
         Prompt(PromptKey("suite", str(number)), text, expects=wanted if number == 0 else None)
         for number, text in enumerate(texts)
     )
+
+
+@cache
+def demanded() -> tuple[tuple[Expects, Scene], ...]:
+    """What prompts expect, each with what is seen: sure and doubtful objects, known ones, words, nothing."""
+    expects = read_expects(
+        {
+            "objects": [
+                {"kind": "cats", "count": 2, "colour": "black", "size": "small"},
+                {"kind": "ball", "count": 1, "at_least": True, "colour": "red", "size": "large"},
+                {"kind": "chair", "attributes": ["wooden"]},
+            ],
+            "relations": [
+                {"first": "cat", "where": "left of", "second": "ball"},
+                {"first": "ball", "where": "behind", "second": "chair"},
+            ],
+            "absent": ["dog", "hedgehog"],
+            "text": "OPEN",
+            "complete": True,
+        }
+    )
+    cat = {"kind": "cat", "box": [0.1, 0.5, 0.2, 0.6], "confidence": 0.9, "colours": {"black": 0.8}}
+    shy = {"kind": "cat", "box": [0.2, 0.7, 0.3, 0.8], "confidence": 0.3, "colours": {"grey": 0.6}}
+    ball = {"kind": "sports ball", "box": [0.6, 0.4, 0.9, 0.7], "confidence": 0.8, "colours": {"red": 0.7}}
+    dog = {"kind": "dog", "box": [0.3, 0.1, 0.5, 0.3], "confidence": 0.7}
+    word = {"text": "OPEM", "box": [0.4, 0.8, 0.6, 0.9], "confidence": 0.8}
+    known = {"kind": "cat", "box": [0.1, 0.5, 0.2, 0.6], "colour": "black", "size": "small"}
+    kinds = ("cat", "dog", "sports ball", "chair")
+    picture = pictures()[0]
+    seen: tuple[tuple[dict[str, Any], tuple[str, ...]], ...] = (
+        ({"objects": [cat, shy, ball], "text": [word]}, kinds),
+        ({"objects": [cat, cat, ball, dog], "text": []}, kinds),
+        ({"objects": [known, known], "text": [{"text": "open"}], "complete": True}, ()),
+        ({"objects": []}, kinds),
+        ({"objects": []}, ()),
+    )
+    return tuple((expects, read_scene(scene, known_kinds, picture=picture)) for scene, known_kinds in seen)
 
 
 Queries = Sequence[tuple[list[float], list[float]]]
@@ -184,6 +222,7 @@ class Joint:
     """An encoder of texts and images into one space, by colour: stands in where no weights can be loaded."""
 
     WORDS = ("red", "green", "blue")
+    logit_scale = 100.0
 
     def text(self, texts: Sequence[str]) -> np.ndarray:
         """How often each colour is named, over a constant."""

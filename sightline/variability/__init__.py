@@ -9,6 +9,7 @@ from sightline.lazy import lazy
 if TYPE_CHECKING:
     from sightline.variability.calibrate import ChoiceCalibration as ChoiceCalibration
     from sightline.variability.calibrate import PairCalibration as PairCalibration
+    from sightline.variability.calibrate import PairComparison as PairComparison
     from sightline.variability.calibrate import calibrate as calibrate
     from sightline.variability.fit_reference import FittedReference as FittedReference
     from sightline.variability.fit_reference import fit_reference as fit_reference

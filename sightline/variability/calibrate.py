@@ -5,57 +5,48 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Annotated, Any
 
 import numpy as np
-import polars as pl
 
 from sightline.errors import DataError, UsageError
-from sightline.estimate import absent
-from sightline.records import Votes
+from sightline.estimate import Cell, absent
 from sightline.rendering.result import Result
 from sightline.rendering.tables import Column, Table
 from sightline.statistics import calibration, choices
 from sightline.statistics.calibration import LEVELS, Calibration, People
 from sightline.statistics.choices import DistanceScore, ScoreDifference, Spread
 from sightline.statistics.reference import Reference
-from sightline.study import reading
 from sightline.study.running.progress import Listener
 from sightline.study.study import Study
+from sightline.variability.judged import (
+    Exclusions,
+    Given,
+    counting,
+    homes,
+    is_about_triplets,
+    judged,
+    levels,
+    people_of,
+    proportions,
+    systems_of,
+    usable,
+    why,
+)
 from sightline.variability.scale import REFERENCE, missing_notes, reference_facts, reference_notes, scale_of
-from sightline.variability.set_distances import best_distance, configured, distances_to_first
+from sightline.variability.set_distances import configured, distances_to_first
 from sightline.verbs import SEED, argument, option, verb
 
 FOLDS = 5
-WITH_ITSELF = "attention check: an image with itself"
-REFERENCE_ITSELF = "attention check: A or B is the reference itself"
-
-
-@dataclass(frozen=True)
-class Exclusions:
-    """How many annotators are excluded, with all their votes on the question.
-
-    `failed` an attention check: an image compared with itself not called the same, or, being the reference,
-    not chosen. `before` are those whom the owner or the last settlement had excluded already.
-    """
-
-    failed: int
-    before: int
-
-    def said(self) -> list[str]:
-        """One sentence for each kind."""
-        failed = f"Excluded with all their votes: {self.failed:,} who failed an attention check."
-        before = f"Excluded before, by the owner or the last settlement: {self.before:,}."
-        return [failed] * bool(self.failed) + [before] * bool(self.before)
 
 
 @dataclass(frozen=True)
 class PairCalibration(Result):
     """Cut-offs of a distance from pairs that people graded, and how accurate they are, next to people's own.
 
-    `people`, over the same pairs, is None where the study has settled grades without their votes. `named` is
-    the reference as it was given.
+    `people`, over the same pairs, is None where the study has settled grades without their votes. `grades`
+    says which these are, `named` is the reference as it was given.
     """
 
     question: str
@@ -65,11 +56,13 @@ class PairCalibration(Result):
     people: People | None
     without: Mapping[str, int]
     excluded: Exclusions
+    grades: Sequence[str] = ()
     named: str = ""
 
     @property
     def notes(self) -> Sequence[str]:
-        said = [*missing_notes(self.without), *self.excluded.said(), *reference_notes(self.reference)]
+        said = [*missing_notes(self.without), *self.excluded.said(), *self.grades]
+        said += reference_notes(self.reference)
         if self.people is not None:
             said.append(
                 "An annotator's own vote is part of the grade it is compared with, except in the last row."
@@ -79,9 +72,10 @@ class PairCalibration(Result):
     @property
     def next(self) -> Sequence[str]:
         # Every digit: rounded, a cut-off just above the most similar pair would be within its reach.
-        cut = repr(self.calibration.cut_offs.values[-1])
+        cuts = ",".join(map(repr, self.calibration.cut_offs.values))
         reference = f" --reference {shlex.quote(self.named)}" if self.named else ""
-        return (f"sightline reuse STUDY --distance {shlex.quote(self.distance)}{reference} --cut-off {cut}",)
+        scale = f"--distance {shlex.quote(self.distance)}{reference} --cut-offs {cuts}"
+        return (f"sightline variability STUDY {scale}",)
 
     def facts(self) -> dict[str, Any]:
         """The question, the reference, and what was excluded."""
@@ -150,42 +144,108 @@ class ChoiceCalibration(Result):
     def tables(self) -> dict[str, Table]:
         score = Column("score", "2AFC score", "higher", format="%", estimate=True)
         accuracy = Column("accuracy", "accuracy", "higher", format="%", estimate=True)
-        systems = self.spreads[0].by_system
-        alone = absent("a single system, or a single prompt of each")
         return {
             "distances": Table(
                 [Column("distance"), score, accuracy],
                 [(each.name, each.score, each.accuracy) for each in self.rows],
                 f"{self.triplets:,} forced choices",
             ),
-            "comparisons": Table(
-                [
-                    Column("one"),
-                    Column("other"),
-                    Column("difference", "difference of scores", format="+"),
-                    Column("p", "p (sign-flip)", format="p"),
-                    Column("adjusted", "p after Holm", format="p"),
-                ],
-                [
-                    (each.one, each.other, each.difference.statistic, each.difference.p, each.adjusted)
-                    for each in self.comparisons
-                ],
-                "Are two distances different?",
-            ),
-            "fairness": Table(
-                [
-                    Column("distance"),
-                    *(Column(f"system_{name}", name or "(no system)", format="%") for name in systems),
-                    Column("spread", format="%"),
-                    Column("p", "p (chance)", format="p"),
-                ],
-                [
-                    (each.name, *each.by_system.values(), each.spread, alone if each.p is None else each.p)
-                    for each in self.spreads
-                ],
-                "Score by system: a fair distance does equally well on all",
-            ),
+            "comparisons": _comparisons(self.comparisons, "scores"),
+            "fairness": _fairness(self.spreads, "Score"),
         }
+
+
+@dataclass(frozen=True)
+class DistanceAccuracy:
+    """A distance on graded pairs: its cut-offs, and how often they give the level that people gave."""
+
+    name: str
+    calibration: Calibration
+
+
+@dataclass(frozen=True)
+class PairComparison(Result):
+    """Distances on the same graded pairs, every two compared, and fairness to systems.
+
+    `people` is how often single annotators gave the grade, None where their votes are not known.
+    """
+
+    question: str
+    pairs: int
+    rows: Sequence[DistanceAccuracy]
+    people: People | None
+    comparisons: Sequence[ScoreDifference]
+    spreads: Sequence[Spread]
+    without: Mapping[str, int]
+    excluded: Exclusions
+    grades: Sequence[str] = ()
+
+    @property
+    def notes(self) -> Sequence[str]:
+        said = [*missing_notes(self.without), *self.excluded.said(), *self.grades]
+        return [*said, "Cut-offs are fitted to each distance; a reference would not change its accuracy."]
+
+    @property
+    def next(self) -> Sequence[str]:
+        best = max(self.rows, key=lambda each: each.calibration.micro.value or 0.0)
+        return (f"sightline calibrate STUDY {self.question} --distance {shlex.quote(best.name)}",)
+
+    def facts(self) -> dict[str, Any]:
+        """The question, and what was excluded."""
+        return {"question": self.question, "without": dict(self.without), "excluded": asdict(self.excluded)}
+
+    def tables(self) -> dict[str, Table]:
+        columns = [Column("who")]
+        columns += [
+            Column(name, f"{name} accuracy", "higher", format="%", estimate=True)
+            for name in ("micro", "macro")
+        ]
+        columns += [Column(f"from_{name}", f"{name} from") for name in LEVELS[1:]]
+        none: Cell = absent("people give grades, not distances")
+        rows: list[tuple[Cell, ...]] = [
+            (each.name, each.calibration.micro, each.calibration.macro, *each.calibration.cut_offs.values)
+            for each in self.rows
+        ]
+        if self.people is not None:
+            rows.append(("annotators", self.people.micro, self.people.macro, *[none] * len(LEVELS[1:])))
+        folds = self.rows[0].calibration.folds
+        title = f"Accuracy on {self.pairs:,} graded pairs, {folds}-fold cross-validated, and cut-offs"
+        return {
+            "distances": Table(columns, rows, title),
+            "comparisons": _comparisons(self.comparisons, "micro accuracies"),
+            "fairness": _fairness(self.spreads, "Micro accuracy"),
+        }
+
+
+def _comparisons(found: Sequence[ScoreDifference], what: str) -> Table:
+    """Every two distances, and whether they differ."""
+    columns = [
+        Column("one"),
+        Column("other"),
+        Column("difference", f"difference of {what}", format="+"),
+        Column("p", "p (sign-flip)", format="p"),
+        Column("adjusted", "p after Holm", format="p"),
+    ]
+    rows = [
+        (each.one, each.other, each.difference.statistic, each.difference.p, each.adjusted) for each in found
+    ]
+    return Table(columns, rows, "Are two distances different?")
+
+
+def _fairness(found: Sequence[Spread], what: str) -> Table:
+    """What a distance achieves on each system's images."""
+    alone = absent("a single system, or a single prompt of each")
+    columns = [
+        Column("distance"),
+        *(Column(f"system_{name}", name or "(no system)", format="%") for name in found[0].by_system),
+        Column("spread", format="%"),
+        Column("p", "p (chance)", format="p"),
+    ]
+    rows = [
+        (each.name, *each.by_system.values(), each.spread, alone if each.p is None else each.p)
+        for each in found
+    ]
+    return Table(columns, rows, f"{what} by system: a fair distance does equally well on all")
 
 
 @verb("measure")
@@ -198,74 +258,117 @@ def calibrate(
     distance: Annotated[
         str | Sequence[str],
         option(
-            "Calibrate this distance (sightline list distance); on forced choices several are compared.",
+            "Calibrate this distance (sightline list distance); several are compared with each other.",
             metavar="DISTANCE",
-            shown="that of the reference file, else the best that runs here",
+            shown="that of the reference, else of the study's scale, else the best that runs here",
         ),
     ] = (),
     reference: Annotated[str | Reference | None, REFERENCE] = None,
     seed: Annotated[int, SEED] = 0,
     listener: Listener | None = None,
-) -> PairCalibration | ChoiceCalibration:
+) -> PairCalibration | PairComparison | ChoiceCalibration:
     """Calibrate distances on people's judgements.
 
-    Graded pairs give the cut-offs of levels: the grade of a pair is the median of its votes with the two
-    highest points as one, and accuracy is cross-validated in five folds, with the pairs of one prompt in one
-    fold. Forced choices give each distance its 2AFC score and accuracy on the same triplets. Control items do
-    not count, nor do annotators who failed an attention check or whom the last settlement excluded.
+    Graded pairs give the cut-offs of levels, with accuracy cross-validated in five folds, the pairs of one
+    prompt in one fold; the grade of a pair is its truth, or the median of its votes with the two highest
+    points as one. Forced choices give each distance its 2AFC score and accuracy on the same triplets. Control
+    items do not count, nor do annotators who failed an attention check or whom the last settlement excluded.
     """
-    several = [distance] if isinstance(distance, str) else list(distance)
-    if _is_about_triplets(study, question):
+    several = [distance] if isinstance(distance, str) else list(dict.fromkeys(distance))
+    if is_about_triplets(study, question):
         if reference is not None:
             raise UsageError("forced choices need no scale", remedy="Leave --reference out.")
-        return _calibrate_choices(study, question, several or [best_distance()], seed, listener)
+        usual = [] if several else [scale_of(study, None, None).distance]
+        return _calibrate_choices(study, question, several or usual, seed, listener)
     if len(several) > 1:
-        raise UsageError("graded pairs give the cut-offs of one distance", remedy="Give --distance once.")
-    chosen, scale = scale_of(study, several[0] if several else None, reference)
-    made = _calibrate_pairs(study, question, chosen, scale, seed, listener)
-    return replace(made, named=reference if isinstance(reference, str) else "")
+        if reference is not None:
+            raise UsageError(
+                "a reference is of one distance", remedy="Give --distance once, or no --reference."
+            )
+        return _compare_pairs(study, question, several, seed, listener)
+    scale = scale_of(study, several[0] if several else None, reference)
+    read = _graded(study, question, [scale.distance], listener)
+    ((name, similarity),) = read.similarity.items()
+    if scale.reference is not None:
+        similarity = 1 - scale.reference.normalise(1 - similarity)
+    made, people = read.calibrated(similarity, seed), read.people()
+    named = reference if isinstance(reference, str) else ""
+    excluded, grades = read.given.excluded, read.given.said(question)
+    return PairCalibration(
+        question, name, scale.reference, made, people, read.without, excluded, grades, named
+    )
 
 
-def _is_about_triplets(study: Study, question: str) -> bool:
-    """Whether a question was asked about a reference with two images, or about pairs of images."""
-    return bool((_items(study, question)["image_c"] > 0).any())
+@dataclass(frozen=True)
+class _Graded:
+    """Graded pairs: their rows among the items, levels and prompts, and their similarity by each distance."""
+
+    given: Given
+    rows: np.ndarray
+    level: np.ndarray
+    home: np.ndarray
+    folds: int
+    similarity: Mapping[str, np.ndarray]
+    without: Mapping[str, int]
+
+    def calibrated(self, similarity: np.ndarray, seed: int) -> Calibration:
+        return calibration.calibrate(similarity, self.level, self.home, folds=self.folds, seed=seed)
+
+    def people(self) -> People | None:
+        return people_of(self.given.votes, self.rows, self.level, self.home)
 
 
-def _calibrate_pairs(
-    study: Study,
-    question: str,
-    distance: str,
-    reference: Reference | None,
-    seed: int,
-    listener: Listener | None,
-) -> PairCalibration:
-    """Cut-offs for levels of similarity from graded pairs, with five-fold cross-validated accuracy."""
-    measure = configured(distance)
-    given = _counting(study, question)
-    pairs = given.parts
+def _graded(study: Study, question: str, distances: Sequence[str], listener: Listener | None) -> _Graded:
+    """The graded pairs that all of these distances can compare."""
+    measures = [configured(each) for each in distances]
+    given = counting(study, question)
     without: Counter[str] = Counter()
-    settled = _levels(study, question, given)
-    kept = _usable(pairs, settled, without, question)
-    groups = pairs[kept].select("sha_image_id", "sha_image_b").rows()
-    distances, reasons = distances_to_first(study, measure, groups, listener=listener)
-    known = np.flatnonzero(np.isfinite(distances).any(axis=1))
-    without.update(str(reason) for reason in reasons if reason is not None)
-    if known.size < 4 * FOLDS:
-        raise DataError(
-            f"{known.size} graded pairs have their images here, too few for cut-offs",
-            where=study.name,
-            remedy=_why(without, given.excluded) or f"At least {4 * FOLDS} pairs are needed.",
+    settled = levels(study, question, given)
+    kept = usable(given, settled, without, question)
+    groups = given.parts[kept].select("sha_image_id", "sha_image_b").rows()
+    found: dict[str, np.ndarray] = {}
+    known = np.ones(kept.size, dtype=bool)
+    for measure in measures:
+        values, reasons = distances_to_first(study, measure, groups, listener=listener)
+        without.update(
+            str(reason) for reason, is_known in zip(reasons, known, strict=True) if reason and is_known
         )
-    values = distances[known, 0]
-    similarity = 1 - (reference.normalise(values) if reference is not None else values)
+        known &= np.isfinite(values).any(axis=1)
+        found[measure.short] = values[:, 0] if values.shape[1] else np.full(kept.size, np.nan)
+    if known.sum() < 4 * FOLDS:
+        raise DataError(
+            f"{known.sum()} graded pairs have their images here, too few for cut-offs",
+            where=study.name,
+            remedy=why(without, given.excluded) or f"At least {4 * FOLDS} pairs are needed.",
+        )
     rows = kept[known]
-    home = _homes(study, pairs)[rows]
+    home = homes(study, given.parts)[rows]
     folds = min(FOLDS, np.unique(home).size)
     if folds < 2:
         home, folds = rows, FOLDS
-    result = calibration.calibrate(similarity, settled[rows], home, folds=folds, seed=seed)
-    people = _people(given.votes, rows, settled[rows], home)
-    return PairCalibration(question, measure.short, reference, result, people, dict(without), given.excluded)
+    similarity = {name: 1 - values[known] for name, values in found.items()}
+    return _Graded(given, rows, settled[rows], home, folds, similarity, dict(without))
+
+
+def _compare_pairs(
+    study: Study, question: str, distances: Sequence[str], seed: int, listener: Listener | None
+) -> PairComparison:
+    """Cross-validated accuracy of every distance on the same graded pairs, with tests between them."""
+    read = _graded(study, question, distances, listener)
+    rows = [DistanceAccuracy(name, read.calibrated(each, seed)) for name, each in read.similarity.items()]
+    right = {each.name: (each.calibration.predicted == read.level).astype(np.float64) for each in rows}
+    systems = systems_of(study, read.given.parts)[read.rows]
+    return PairComparison(
+        question,
+        read.rows.size,
+        rows,
+        read.people(),
+        choices.compare_scores(right, read.home, seed=seed),
+        [choices.spread(name, each, systems, read.home, seed=seed) for name, each in right.items()],
+        read.without,
+        read.given.excluded,
+        read.given.said(question),
+    )
 
 
 def _calibrate_choices(
@@ -276,12 +379,12 @@ def _calibrate_choices(
     The proportion that chose A is that of the votes that count, or the published one where there are none.
     """
     measures = [configured(each) for each in dict.fromkeys(distances)]
-    given = _counting(study, question)
+    given = counting(study, question)
     triplets = given.parts
-    proportion = _proportions(study, question, given)
+    proportion = proportions(study, question, given)
     without: Counter[str] = Counter()
     groups = triplets.select("sha_image_id", "sha_image_b", "sha_image_c").rows()
-    keep = _judged(triplets, proportion, without)
+    keep = judged(given, proportion, without)
     both: dict[str, np.ndarray] = {}
     for measure in measures:
         both[measure.short], reasons = distances_to_first(study, measure, groups, listener=listener)
@@ -293,12 +396,12 @@ def _calibrate_choices(
         raise DataError(
             "no judged triplet has its three images here",
             where=study.name,
-            remedy=_why(without, given.excluded) or "Import the folders of images that the triplets name.",
+            remedy=why(without, given.excluded) or "Import the folders of images that the triplets name.",
         )
     pairs = {name: (distances[keep, 0], distances[keep, 1]) for name, distances in both.items()}
     chose = proportion[keep]
-    home = _homes(study, triplets)[keep]
-    systems = _systems(study, triplets)[keep]
+    home = homes(study, triplets)[keep]
+    systems = systems_of(study, triplets)[keep]
     spreads = [
         choices.spread(name, choices.agreement(a, b, chose), systems, home, seed=seed)
         for name, (a, b) in pairs.items()
@@ -313,207 +416,3 @@ def _calibrate_choices(
         dict(without),
         given.excluded,
     )
-
-
-def _items(study: Study, question: str) -> pl.DataFrame:
-    parts = [reading.votes(study, question)[1], reading.truths(study, question)]
-    columns = ["item_id", "prompt_id", "system_id", "image_id", "image_b", "image_c"]
-    found = pl.concat([part.select(columns) for part in parts]).unique("item_id", maintain_order=True)
-    if found.is_empty():
-        raise DataError(
-            f"nobody has judged {question!r} yet",
-            where=study.name,
-            remedy="Import or collect judgements first.",
-        )
-    return found
-
-
-@dataclass(frozen=True)
-class _Given:
-    """The votes that count, numbered by the rows of `parts`: all items with the contents of their images.
-
-    `asked` says whether there are votes at all, even of excluded annotators.
-    """
-
-    votes: Votes
-    parts: pl.DataFrame
-    excluded: Exclusions
-    asked: bool
-
-
-def _counting(study: Study, question: str) -> _Given:
-    votes, voted, _ = reading.votes(study, question)
-    parts = _with_contents(study, _items(study, question))
-    place = {item: row for row, item in enumerate(parts["item_id"].to_list())}
-    rows = np.array([place[item] for item in voted["item_id"].to_list()], dtype=np.int64)
-    votes = replace(votes, item=rows[votes.item] if rows.size else votes.item, items=parts.height)
-    before = _excluded(study, question, votes)
-    wrong = _wrong(votes, parts)
-    failed = set(votes.annotator[wrong & (votes.annotator >= 0)].tolist()) - set(before)
-    # Annotators without a vote on this question were not excluded from it.
-    known = set(votes.annotator.tolist()) & set(before)
-    usual = ~votes.control
-    counted = votes.where(usual & ~np.isin(votes.annotator, [*before, *failed]))
-    return _Given(counted, parts, Exclusions(len(failed), len(known)), bool(usual.any()))
-
-
-def _wrong(votes: Votes, parts: pl.DataFrame) -> np.ndarray:
-    """The votes that fail an attention check, be it marked as a control or not.
-
-    Source: W1KP (Tang et al. 2024), whose workers are dropped for one.
-    """
-    a, b = _with_itself(parts)
-    triplet = parts["image_c"].to_numpy() > 0
-    # Where both A and B are the reference neither choice is wrong.
-    right = np.where(a & ~b & triplet, 1.0, np.where(b & ~a & triplet, 0.0, np.nan))
-    if votes.question.high is not None:
-        right = np.where(a & ~triplet, votes.question.high, right)
-    expected = right[votes.item]
-    return np.asarray(~np.isnan(expected) & (votes.value != expected))
-
-
-def _with_itself(parts: pl.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    """Whether the first image of each item is its second (A), and its third (B), by key or by content."""
-
-    def same(end: str) -> np.ndarray:
-        equal = (pl.col("image_id") == pl.col(end)) | (pl.col("sha_image_id") == pl.col(f"sha_{end}"))
-        return parts.select((equal.fill_null(False) & (pl.col(end) > 0)).alias("same"))["same"].to_numpy()
-
-    return same("image_b"), same("image_c")
-
-
-def _excluded(study: Study, question: str, votes: Votes) -> list[int]:
-    """The numbers of the annotators whom the owner or the newest settlement excluded."""
-    owner = reading.annotators(study)["left_out"].to_list()
-    settlement = reading.newest_settlement(study, question)
-    notes = reading.settlement_notes(study, settlement) if settlement is not None else {}
-    named = {str(row[0]) for row in notes.get("left_out", ())}
-    # A settlement names people by their name, with the panel where two panels have the same name.
-    return [
-        number
-        for number, key in enumerate(votes.annotators)
-        if owner[number] is not None or {key.name, f"{key.panel}/{key.name}"} & named
-    ]
-
-
-def _levels(study: Study, question: str, given: _Given) -> np.ndarray:
-    """The level of every item, NaN where there is none."""
-    votes, parts = given.votes, given.parts
-    lowest = _lowest(votes)
-    if given.asked:
-        levels = np.full(parts.height, np.nan)
-        item, grade = np.repeat(votes.item, votes.n), np.repeat(votes.value, votes.n)
-        settled = calibration.settle_levels(item, grade, lowest=lowest)
-        levels[: settled.size] = settled
-        return levels
-    value = np.minimum(_truth_of(parts, reading.truths(study, question)) - lowest, len(LEVELS) - 1)
-    return np.where(value == np.round(value), value, np.nan)
-
-
-def _truth_of(parts: pl.DataFrame, truths: pl.DataFrame) -> np.ndarray:
-    """The truth of every item, NaN where it has none."""
-    joined = parts.join(truths.select("item_id", "value"), on="item_id", how="left", maintain_order="left")
-    return joined["value"].cast(pl.Float64).fill_null(np.nan).to_numpy()
-
-
-def _people(votes: Votes, rows: np.ndarray, settled: np.ndarray, home: np.ndarray) -> People | None:
-    """How well those who are named meet the levels of these rows themselves."""
-    place = np.full(votes.items, -1, dtype=np.int64)
-    place[rows] = np.arange(rows.size)
-    mine = votes.where((votes.annotator >= 0) & (place[votes.item] >= 0))
-    if mine.value.size == 0:
-        return None
-    item, grade = np.repeat(place[mine.item], mine.n), np.repeat(mine.value, mine.n)
-    return calibration.people(item, grade, settled, home, lowest=_lowest(votes))
-
-
-def _lowest(votes: Votes) -> float:
-    return 0.0 if votes.question.low is None else votes.question.low
-
-
-def _proportions(study: Study, question: str, given: _Given) -> np.ndarray:
-    """The proportion that chose A (1 rather than 0) of each triplet: of the votes, or as published."""
-    votes, parts = given.votes, given.parts
-    if votes.value.size and not np.isin(votes.value, (0.0, 1.0)).all():
-        raise UsageError(
-            f"{question!r} has answers besides 1 (A) and 0 (B)", remedy="A forced choice is 1 or 0."
-        )
-    weight = np.bincount(votes.item, votes.n, minlength=parts.height)
-    chose = np.bincount(votes.item, votes.n * votes.value, minlength=parts.height)
-    published = _truth_of(parts, reading.truths(study, question, "published"))
-    with np.errstate(invalid="ignore"):
-        return np.where(weight > 0, chose / weight, published)
-
-
-def _with_contents(study: Study, parts: pl.DataFrame) -> pl.DataFrame:
-    """The items with the content hash of each of their images, null where its file is not here."""
-    files = dict(reading.images(study).select("image_id", "sha256").iter_rows())
-    return parts.with_columns(
-        pl.Series(f"sha_{end}", [files.get(key) for key in parts[end].to_list()], dtype=pl.String)
-        for end in ("image_id", "image_b", "image_c")
-    )
-
-
-def _usable(pairs: pl.DataFrame, settled: np.ndarray, without: Counter[str], question: str) -> np.ndarray:
-    """The rows of graded pairs of two different images, reasons of the others counted."""
-    two = pairs["image_b"].to_numpy()
-    triplet = pairs["image_c"].to_numpy() > 0
-    if triplet.any() or not (two > 0).any():
-        raise UsageError(
-            f"{question!r} is not about pairs of images",
-            remedy="Graded pairs are needed (mode similarity_rating). Of W1KP's only a picture of both is "
-            "known, not which two images it shows.",
-        )
-    control, _ = _with_itself(pairs)
-    single = two == 0
-    undecided = np.isnan(settled) & ~control & ~single
-    one_picture = "the pair is known as one picture only: which two images it shows is unknown"
-    _count(without, WITH_ITSELF, control)
-    _count(without, one_picture, single & ~np.isnan(settled))
-    _count(without, "no level: not judged, or the median lies between two levels", undecided)
-    return np.flatnonzero(~control & ~single & ~undecided)
-
-
-def _judged(triplets: pl.DataFrame, proportion: np.ndarray, without: Counter[str]) -> np.ndarray:
-    """Which rows are triplets that people chose in, reasons of the others counted."""
-    whole = ((triplets["image_b"] > 0) & (triplets["image_c"] > 0)).to_numpy()
-    a, b = _with_itself(triplets)
-    control = whole & (a | b)
-    unjudged = whole & ~control & np.isnan(proportion)
-    _count(without, "not a reference with two images", ~whole)
-    _count(without, REFERENCE_ITSELF, control)
-    _count(without, "nobody whose vote counts has chosen", unjudged)
-    return np.asarray(whole & ~control & ~unjudged)
-
-
-def _count(without: Counter[str], reason: str, rows: np.ndarray) -> None:
-    if rows.any():
-        without[reason] += int(rows.sum())
-
-
-def _homes(study: Study, parts: pl.DataFrame) -> np.ndarray:
-    """The prompt of each item: its own, or the one its first image answers; else the image."""
-    prompt = _answered(study, "prompt_id")
-    rows = parts.select("prompt_id", "image_id").iter_rows()
-    return np.array([own or prompt.get(image, -image) for own, image in rows])
-
-
-def _systems(study: Study, parts: pl.DataFrame) -> np.ndarray:
-    """The system of each item: its own, or the one that answered with its first image; else ""."""
-    names = dict(reading.systems(study).select("system_id", "system").iter_rows())
-    system = _answered(study, "system")
-    rows = parts.select("system_id", "image_id").iter_rows()
-    return np.array([names.get(own) or system.get(image, "") for own, image in rows])
-
-
-def _answered(study: Study, column: str) -> dict[int, Any]:
-    """A column of the answers by image."""
-    answers = reading.answers(study).filter(pl.col("image_id").is_not_null())
-    return dict(answers.select("image_id", column).iter_rows())
-
-
-def _why(without: Mapping[str, int], excluded: Exclusions) -> str:
-    reasons = [f"{reason} ({n:,})" for reason, n in without.items()]
-    if excluded.failed:
-        reasons.append(f"annotators excluded who failed an attention check ({excluded.failed:,})")
-    return "; ".join(reasons)

@@ -13,6 +13,7 @@ from sightline.rendering import charts
 from sightline.rendering.blocks import Figure
 from sightline.rendering.charts import MOST_POINTS, NARROW, WIDE, CurvePoint, Domain, Dot, Spec, unique
 from sightline.rendering.theme import INK, MUTED, Colour, system_colours
+from sightline.statistics.calibration import LEVELS
 from sightline.statistics.intervals import mean_interval, within
 from sightline.statistics.reuse import Curve, Reusability
 
@@ -20,6 +21,8 @@ BINS = 8
 LEAST_IN_A_BIN = 5
 """With fewer the interval of a bin's mean is too wide to be useful."""
 MOST_SERIES = 6
+SIMILARITY = "similarity of a prompt's images"
+SCORE = "W1KP score of a prompt's images"
 
 Colours = Mapping[str, Colour]
 
@@ -37,15 +40,20 @@ def reuse_figure(
     curves: Sequence[ReuseCurve],
     *,
     high: float | None = None,
+    levels: Sequence[float] = (),
+    axis: str = "similarity",
     colours: Colours | None = None,
     note: str = "",
 ) -> Figure:
-    """How alike the two most alike of k images are, for rising k, and the cut-off from which they repeat."""
+    """How alike the two most alike of k images are, for rising k, and the cut-off from which they repeat.
+
+    `levels` are cut-offs of lower levels, drawn as thinner lines.
+    """
     points = [CurvePoint(k, mean, each.series) for each in curves for k, mean in means_of(each.curve)]
     drawn = [
         end for point in points for end in (point.estimate.low, point.estimate.high, point.estimate.value)
     ]
-    inside = all(end is None or 0 <= end <= 1 for end in (*drawn, high))
+    inside = all(end is None or 0 <= end <= 1 for end in (*drawn, *levels, high))
     words = [
         f"{each.series}: {reuse_said(each.reusable)}" if each.series else reuse_said(each.reusable)
         for each in curves
@@ -59,7 +67,7 @@ def reuse_figure(
         spec = charts.curve(
             points,
             x_axis="images of one prompt",
-            y_axis="similarity of the two most alike",
+            y_axis=f"{axis} of the two most alike",
             domain=(0.0, 1.0) if inside else None,
             colours=colours,
             width=width,
@@ -67,7 +75,9 @@ def reuse_figure(
         for layer in spec["layer"]:
             layer["encoding"]["x"]["axis"] |= {"values": ticks, "format": "d"}
             layer["encoding"]["x"]["scale"] = {"zero": False, "nice": False}
-        spec["layer"] += _cut_off(high) if high is not None else []
+        lines = dict(zip(levels, LEVELS[1:], strict=False))
+        lines = {cut: name for cut, name in lines.items() if cut != high}
+        spec["layer"] += cut_off_lines({**lines, **({} if high is None else {high: "look the same"})}, high)
         spec["description"] = clean(f"{spec['description']} {' '.join(words)}".strip())
         return spec
 
@@ -78,6 +88,10 @@ def reuse_figure(
     )
     if high is not None:
         caption += f" From the dashed line at {high:.3g} on, two images look the same. {' '.join(words)}"
+    if below := [
+        f"{name} from {cut:.3g}" for cut, name in zip(levels, LEVELS[1:], strict=False) if cut != high
+    ]:
+        caption = f"{caption.rstrip()} Thin lines are the cut-offs of lower levels: {', '.join(below)}."
     return _figure(draw, f"{caption} {note}".strip())
 
 
@@ -104,20 +118,52 @@ def reuse_said(found: Reusability) -> str:
     return f"good for {count(found.images)}{limits} images before two look the same."
 
 
-def _cut_off(high: float) -> list[Spec]:
-    y = {"field": "y", "type": "quantitative"}
-    return [
-        {
-            "data": {"values": [{"y": high}]},
-            "mark": {"type": "rule", "color": INK.light, "strokeDash": [5, 4], "strokeWidth": 1.5},
-            "encoding": {"y": y},
-        },
-        {
-            "data": {"values": [{"y": high, "text": "look the same"}]},
-            "mark": {"type": "text", "align": "left", "baseline": "bottom", "dy": -4, "color": INK.light},
-            "encoding": {"y": y, "x": {"value": 4}, "text": {"field": "text"}},
-        },
-    ]
+def cut_off_lines(cuts: Mapping[float, str], strong: float | None = None, channel: str = "y") -> list[Spec]:
+    """A dashed line with its name at each cut-off of a chart's y or x axis, the strong one thicker."""
+    place = {"field": channel, "type": "quantitative"}
+    layers: list[Spec] = []
+    for cut, name in sorted(cuts.items()):
+        width, colour = (1.5, INK.light) if cut == strong else (1, MUTED.light)
+        across = {"x": {"value": 4}} if channel == "y" else {"y": {"value": 0}}
+        text: Spec = {"type": "text", "align": "left", "baseline": "bottom", "color": colour}
+        text |= {"dy": -4} if channel == "y" else {"dx": -2, "dy": -3, "align": "center"}
+        rule = {"type": "rule", "color": colour, "strokeDash": [5, 4], "strokeWidth": width}
+        layers += [
+            {"data": {"values": [{channel: cut}]}, "mark": rule, "encoding": {channel: place}},
+            {
+                "data": {"values": [{channel: cut, "text": name}]},
+                "mark": text,
+                "encoding": {channel: place, **across, "text": {"field": "text"}},
+            },
+        ]
+    return layers
+
+
+def similarity_figure(
+    systems: Sequence[tuple[str, Estimate]],
+    *,
+    axis: str,
+    cut_offs: Sequence[float] = (),
+    colours: Colours | None = None,
+) -> Figure:
+    """A system's mean similarity over prompts with its interval, and the cut-offs of the levels as lines."""
+    dots = [Dot(system, similarity) for system, similarity in systems]
+    cuts: dict[float, str] = {}
+    for cut, name in zip(cut_offs, LEVELS[1:], strict=False):
+        # Cut-offs of a level that serves nothing coincide: the line has the name of the highest.
+        cuts[cut] = name
+
+    def draw(width: int) -> Spec:
+        domain = (0.0, 1.0) if cuts and all(0 <= cut <= 1 for cut in cuts) else None
+        spec = charts.dot_interval(dots, axis=axis, domain=domain, colours=colours, width=width)
+        spec["layer"] = [*cut_off_lines(cuts, channel="x"), *spec["layer"]]
+        return spec
+
+    caption = f"Each dot is a system's mean {axis}, each line its 95 % interval."
+    if cuts:
+        named = ", ".join(f"{name} from {cut:.3g}" for cut, name in cuts.items())
+        caption += f" Dashed lines are where levels of similarity begin: {named}."
+    return _figure(draw, caption)
 
 
 def binned(
@@ -202,7 +248,7 @@ def setting_figure(
     rows: Sequence[tuple[object, str, Estimate]],
     *,
     name: str,
-    axis: str = "similarity",
+    axis: str = SIMILARITY,
     domain: Domain | None = None,
     colours: Colours | None = None,
 ) -> Figure:
@@ -213,7 +259,7 @@ def setting_figure(
     settings = [setting for setting, _, _ in rows]
     numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in settings)
     caption = (
-        f"Mean {axis} of a prompt's images for each {name}, with its 95 % interval over prompts. "
+        f"Mean {axis} for each {name}, with its 95 % interval over prompts. "
         "1 means that the images of a prompt look alike."
     )
     if numbers:

@@ -25,10 +25,10 @@ from sightline.variability.charts import ReuseCurve, feature_figure, reuse_figur
 from sightline.variability.gallery import Shown, across_systems, by_prompt
 from sightline.variability.overlay import Side, overlay
 from sightline.variability.reference import refuse_other
-from sightline.variability.reuse import Reuse
+from sightline.variability.reuse import Reuse, curve_axis
 from sightline.variability.scaling_map import chosen, scaling_map
 from sightline.variability.set_images import ImageSet, ImageSets, OneImage, varying_setting
-from sightline.variability.variability import Variability, measured_by, read_variability
+from sightline.variability.variability import Variability, read_variability
 
 ENDS = 3
 """Prompts shown at each end."""
@@ -44,7 +44,6 @@ FEATURES = 3
 FEW_ON_A_MAP = 16
 MAP_SIDES = (160, 96)
 """Pixels of a thumbnail on a map of few and of many images."""
-WHAT = "similarity of a prompt's images"
 OVER_IMAGES = "Brackets have the 95 % interval over a prompt's images (jackknife); n counts images."
 
 
@@ -68,19 +67,18 @@ def variability_pictures(
     """The variability of a study in pictures, from what was measured with this distance.
 
     `found` and `reuse` are results of those verbs; without them the scores that the study holds are read, and
-    the curve of reuse is drawn from some prompts of each system, without a cut-off. Where `found` has a
-    reference, all distances are normalised by it. `prompt` names the one that is mapped, by id or wording;
-    without it, the one with the most images and the widest gap between systems.
+    the curve of reuse is drawn from some prompts of each system. Where `found`, or else the study's scale,
+    has a reference, all distances are normalised by it. `prompt` names the one that is mapped, by id or
+    wording; without it, the one with the most images and the widest gap between systems.
     """
-    scale = found.reference if found is not None else None
-    distance = distance or (scale.distance if scale is not None else measured_by(study))
     measured = found if found is not None else read_variability(study, distance=distance)
+    distance = distance or measured.scale.distance
     normalise = None
     if measured.reference is not None:
         refuse_other(measured.reference, registry.configure("distance", distance))
         normalise = measured.reference.normalise_matrix
     palette = colours or system_colours({alike.system for alike in measured.systems})
-    made = _Making(ImageSets(study, distance, normalise), measured.prompts, palette)
+    made = _Making(ImageSets(study, distance, normalise), measured, palette)
     blocks = [
         *made.ends(),
         *made.same_prompt(),
@@ -100,16 +98,17 @@ def variability_pictures(
 class _Making:
     """The pictures of one study; sets that were passed over are counted on the way."""
 
-    def __init__(self, sets: ImageSets, prompts: pl.DataFrame, colours: Mapping[str, Colour]) -> None:
+    def __init__(self, sets: ImageSets, measured: Variability, colours: Mapping[str, Colour]) -> None:
         self.sets = sets
-        self.prompts = prompts
+        self.measured = measured
+        self.prompts = measured.prompts
         self.colours = colours
         self.passed: dict[tuple[int, int], ImageSet] = {}
         self.rows = {
             (int(row["prompt_id"]), int(row["system_id"])): (str(row["system"]), float(row["value"]))
-            for row in prompts.iter_rows(named=True)
+            for row in measured.prompts.iter_rows(named=True)
         }
-        self.scale = Scale(WHAT, "none", *((0.0, 1.0) if sets.bounded else (None, None)))
+        self.scale = Scale(measured.axis, "none", *((0.0, 1.0) if sets.bounded else (None, None)))
         self.systems = sorted({system for system, _ in self.rows.values()})
 
     def ends(self) -> Iterator[Block]:
@@ -188,16 +187,21 @@ class _Making:
 
     def reuse(self, result: Reuse | None) -> Iterator[Block]:
         """How alike the two most alike of k images are, for each system."""
+        scale = self.measured.scale if result is None else result.scale
         if result is None:
             curves = [each for system in self.systems if (each := self._reuse_of(system)) is not None]
-            cut_off, note = None, f"Up to {REUSE_SETS} prompts of a system were looked at."
+            levels = scale.levels or ()
+            cut_off, note = (levels or (None,))[-1], f"Up to {REUSE_SETS} prompts of a system were looked at."
         else:
             groups = [each for each in result.groups if each.tag is None and each.curve.k.size > 1]
             curves = [ReuseCurve(each.curve, each.reusable, each.system) for each in groups]
-            cut_off, note = result.cut_off, ""
+            cut_off, levels, note = result.cut_off, result.levels, ""
         if curves:
             yield Heading("How many images before they repeat")
-            yield reuse_figure(curves, high=cut_off, colours=self.colours, note=note)
+            axis = curve_axis(scale)
+            yield reuse_figure(
+                curves, high=cut_off, levels=levels, axis=axis, colours=self.colours, note=note
+            )
 
     def _reuse_of(self, system: str) -> ReuseCurve | None:
         """The curve over some prompts of a system, those with blank or missing images passed over."""
@@ -224,7 +228,7 @@ class _Making:
                     both["value"].to_numpy(),
                     name=str(row["measure"]).partition("(")[0].replace("_", " "),
                     series=both["system"].to_list() if several else None,
-                    axis=WHAT,
+                    axis=self.measured.axis,
                     domain=self.scale.domain,
                     colours=self.colours,
                 )
@@ -255,7 +259,11 @@ class _Making:
         if len({setting for setting, _, _ in rows}) > 1:
             yield Heading(f"Similarity against {name.replace('_', ' ')}")
             yield setting_figure(
-                rows, name=name.replace("_", " "), axis=WHAT, domain=self.scale.domain, colours=self.colours
+                rows,
+                name=name.replace("_", " "),
+                axis=self.measured.axis,
+                domain=self.scale.domain,
+                colours=self.colours,
             )
 
     def notes(self) -> dict[str, int]:

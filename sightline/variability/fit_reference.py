@@ -16,8 +16,14 @@ from sightline.statistics.reference import Reference
 from sightline.study.running.progress import Listener
 from sightline.study.study import Study
 from sightline.variability.reference import reference_of, write_reference
-from sightline.variability.scale import DISTANCE, WITHOUT_BLANK, reference_facts, reference_notes
-from sightline.variability.set_distances import best_distance
+from sightline.variability.scale import (
+    DISTANCE,
+    NO_REFERENCE,
+    WITHOUT_BLANK,
+    reference_facts,
+    reference_notes,
+    scale_of,
+)
 from sightline.variability.variability import measured_blank
 from sightline.verbs import argument, verb
 
@@ -66,5 +72,6 @@ def fit_reference(
     same-prompt pairs that are closer (W1KP).
     """
     blank = measured_blank(study, listener) if without_blank else set()
-    reference = reference_of(study, distance=distance or best_distance(), without=blank, listener=listener)
+    chosen = scale_of(study, distance, NO_REFERENCE).distance
+    reference = reference_of(study, distance=chosen, without=blank, listener=listener)
     return FittedReference(reference, str(write_reference(reference, file)))

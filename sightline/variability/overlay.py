@@ -15,8 +15,6 @@ from sightline.rendering.shown import Thumbnail
 
 SIDE = 256
 """Pixels of the longer side of what is embedded."""
-LUMA = (0.2126, 0.7152, 0.0722)
-"""Weights of red, green and blue in luminance (ITU-R BT.709)."""
 SAME_SHAPE = 0.02
 
 
@@ -59,18 +57,23 @@ def overlay(
         both=both,
         value=f"{distance:.3g}",
         what=f"distance between the two ({measured})",
-        caption="Grey where both are equally bright; green where only the first is bright, magenta where "
-        "only the second is. The greyer, the more the two repeat each other.",
+        caption="The green of the first with the red and blue of the second: their own colours where both "
+        "agree, green where only the first is bright, magenta where only the second is.",
         note=" ".join(notes),
     )
 
 
 def green_magenta(first: ArrayLike, second: ArrayLike) -> NDArray[np.uint8]:
-    """The luminance of one image as green and that of the other as magenta (red and blue) of one picture."""
-    one, two = (np.asarray(rgb, dtype=np.float64) @ np.array(LUMA) for rgb in (first, second))
+    """The green of one image with the red and the blue (magenta) of the other.
+
+    Where both agree their own colours come back. Source: W1KP (Tang et al. 2024), figure 4.
+    """
+    one, two = (np.asarray(rgb, dtype=np.uint8) for rgb in (first, second))
     if one.shape != two.shape:
         raise ValueError(f"images of {one.shape} and {two.shape} pixels do not lie on each other")
-    return np.clip(np.round(np.stack([two, one, two], axis=2)), 0, 255).astype(np.uint8)
+    both = two.copy()
+    both[..., 1] = one[..., 1]
+    return both
 
 
 def small_size(shape: tuple[int, ...], side: int = SIDE) -> tuple[int, int]:

@@ -120,22 +120,50 @@ def find_reference(name: str, distance: str | Configured, study: Study | None = 
     return found
 
 
+def of_distance(name: str, study: Study) -> str | None:
+    """The distance that a reference is of, by file or by the name of an imported one; None for `sample`."""
+    if name == SAMPLE:
+        return None
+    if Path(name).is_file():
+        found = read_reference(name)
+        return found.distance if found.identity else _euclidean(found.distance)
+    by_name = {record.name: record.distance for record in references(study)}
+    return _euclidean(by_name[name]) if name in by_name else None
+
+
+def _euclidean(name: str) -> str:
+    """The distance that was published by its name alone: Euclidean, between the vectors of an encoder."""
+    if registry.has("distance", name):
+        metrics = "metric" in registry.configure("distance", name).arguments
+        return f"{name}(metric=euclidean)" if metrics else name
+    return f"embedding(encoder={name})" if registry.has("encoder", name) else name
+
+
 def refuse_other(reference: Reference, distance: Configured) -> None:
     """Raise unless the reference is of this very distance."""
     if reference.identity:
-        same = reference.identity == distance.identity
+        same, what = reference.identity == distance.identity, reference.distance
+        if not same and reference.distance == distance.short:
+            what += " of another version"
     else:
-        # Published by name alone: the name of the distance, or of the encoder whose Euclidean distance it is.
-        names = {distance.short, distance.name}
-        if distance.arguments.get("metric", "euclidean") == "euclidean":
-            names |= {inner.short for inner in distance.nested() if inner.spec.kind == "encoder"}
-        same = reference.distance in names
+        # Published by name alone. Squares are those of the Euclidean distance between an encoder's vectors.
+        same, what = _by_name(reference, distance), reference.distance
+        what = f"the Euclidean distance of {what}" if reference.squared else what
     if not same:
-        version = " of another version" if reference.distance == distance.short else ""
         raise UsageError(
-            f"the reference is of {reference.distance}{version}, not of {distance.short}",
+            f"the reference is of {what}, not of {distance.short}",
             remedy=f"Fit one: sightline fit-reference STUDY FILE --distance '{distance.short}'",
         )
+
+
+def _by_name(reference: Reference, distance: Configured) -> bool:
+    """Whether a distance is the one that was published under a name."""
+    if distance.arguments.get("metric") == "euclidean":
+        encoders = {each.short for each in distance.nested() if each.spec.kind == "encoder"}
+        return reference.distance in {distance.name, *encoders}
+    return (
+        reference.distance == distance.short and not reference.squared and "metric" not in distance.arguments
+    )
 
 
 def _shipped(distance: Configured) -> Reference:

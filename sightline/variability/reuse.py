@@ -13,17 +13,17 @@ import polars as pl
 
 from sightline.errors import DataError, UsageError, near
 from sightline.estimate import Cell, Estimate, absent
+from sightline.rendering.blocks import Figure
 from sightline.rendering.result import Result
 from sightline.rendering.tables import Column, Table
 from sightline.statistics import reuse as arithmetic
-from sightline.statistics.calibration import PUBLISHED
 from sightline.statistics.reference import Reference
 from sightline.statistics.reuse import Curve, Reusability
 from sightline.statistics.sets import closest_pair, expected_minimum
 from sightline.study import reading
 from sightline.study.running.progress import Listener
 from sightline.study.study import Study
-from sightline.variability.charts import means_of
+from sightline.variability.charts import Colours, ReuseCurve, means_of, reuse_figure
 from sightline.variability.scale import (
     DISTANCE,
     REFERENCE,
@@ -35,8 +35,19 @@ from sightline.variability.scale import (
     scale_of,
 )
 from sightline.variability.set_distances import SetDistances, configured, set_distances
-from sightline.variability.variability import BLANK, SHOWN, measured_blank, nothing_to_compare, texts_of
+from sightline.variability.store import StudyScale
+from sightline.variability.variability import (
+    BLANK,
+    SHOWN,
+    Variability,
+    measured_blank,
+    nothing_to_compare,
+    texts_of,
+)
 from sightline.verbs import SEED, option, verb
+
+CURVE_SETS = 30
+"""Prompts of a system behind its curve in a report, which computes little."""
 
 
 @dataclass(frozen=True)
@@ -83,16 +94,30 @@ class GroupReuse:
 
 @dataclass(frozen=True)
 class Reuse(Result):
-    """The outcome of every prompt, those that deserve more first, and the curves of groups of them."""
+    """The outcome of every prompt, those that deserve more first, and the curves of groups of them.
+
+    `cut_off` is the similarity from which two images repeat each other: that of high on the scale, or as it
+    was given.
+    """
 
     distance: str
-    reference: Reference | None
+    scale: StudyScale
     cut_off: float
     prompts: Sequence[PromptReuse]
     groups: Sequence[GroupReuse]
     without: Mapping[str, int]
     texts: Mapping[int, str] = field(default_factory=dict)
-    published: bool = False
+
+    @property
+    def reference(self) -> Reference | None:
+        """What distances are normalised by."""
+        return self.scale.reference
+
+    @property
+    def levels(self) -> tuple[float, ...]:
+        """The cut-offs of all levels, where the cut-off is that of their highest."""
+        known = self.scale.levels or ()
+        return known if known and known[-1] == self.cut_off else ()
 
     @property
     def sentence(self) -> str:
@@ -103,7 +128,7 @@ class Reuse(Result):
     @property
     def notes(self) -> Sequence[str]:
         said = [*missing_notes(self.without), *reference_notes(self.reference)]
-        return [*said, *level_notes(self.published)]
+        return [*said, *level_notes(self.scale)] if self.levels else said
 
     @property
     def next(self) -> Sequence[str]:
@@ -113,6 +138,16 @@ class Reuse(Result):
         """The distance, the scale and the cut-off."""
         made = {"distance": self.distance, "cut_off": self.cut_off, "without": dict(self.without)}
         return {**made, "reference": reference_facts(self.reference)}
+
+    def figures(self, colours: Colours | None = None) -> dict[str, Figure]:
+        """The curves of the systems with the cut-offs as lines."""
+        groups = [each for each in self.groups if each.tag is None and each.curve.k.size > 1]
+        curves = [ReuseCurve(each.curve, each.reusable, each.system) for each in groups]
+        if not curves:
+            return {}
+        axis = curve_axis(self.scale)
+        figure = reuse_figure(curves, high=self.cut_off, levels=self.levels, axis=axis, colours=colours)
+        return {"curve": figure}
 
     def tables(self) -> dict[str, Table]:
         return {"prompts": self._prompts(), "groups": self._groups(), "curves": self._curves()}
@@ -175,6 +210,29 @@ class Reuse(Result):
         return Table(columns, rows, "Similarity of the two most alike of k images", SHOWN)
 
 
+def curve_axis(scale: StudyScale) -> str:
+    """What the curve of reuse is of."""
+    return "similarity" if scale.reference is None else "W1KP score"
+
+
+def read_curves(study: Study, found: Variability) -> list[ReuseCurve]:
+    """The curve of every system over some of its prompts, from the distances that the study holds."""
+    keys = {
+        (int(prompt), int(system))
+        for rows in found.prompts.sort("prompt_id").partition_by("system_id")
+        for prompt, system in rows.gather_every(-(-rows.height // CURVE_SETS))
+        .select("prompt_id", "system_id")
+        .iter_rows()
+    }
+    measure, by_system = configured(found.scale.distance), dict[str, list[np.ndarray]]()
+    for each in set_distances(study, measure, reference=found.scale.reference, stored=True):
+        if each.matrix is not None and (each.prompt_id, each.system_id) in keys:
+            curve = 1 - expected_minimum(each.matrix, seed=(0, each.prompt_id, each.system_id)).value
+            by_system.setdefault(each.system, []).append(curve)
+    made = [(system, arithmetic.in_common(curves)[0]) for system, curves in sorted(by_system.items())]
+    return [ReuseCurve(arithmetic.mean_curve(rows), None, name) for name, rows in made if rows.shape[1] > 1]
+
+
 def _images(before: int | None, most: int) -> str:
     return f"more than {most}" if before is None else str(before)
 
@@ -198,7 +256,7 @@ def reuse(
         option(
             "Count two images as repeats from this similarity on, as calibrate finds it.",
             metavar="SIMILARITY",
-            shown=f"with --reference {PUBLISHED[-1]:g}, that of W1KP",
+            shown="where the level high of the scale begins",
         ),
     ] = None,
     tag: Annotated[
@@ -215,26 +273,27 @@ def reuse(
 ) -> Reuse:
     """Estimate how many images a prompt is good for before they repeat.
 
-    Two images repeat each other where their similarity reaches the cut-off of "high". Without --reference
-    distances are not normalised, and the cut-off must be given. Prompts with fewer than --k images are left
-    out of the curves.
+    Two images repeat each other where their similarity reaches the cut-off of "high" on the study's scale, as
+    variability keeps it, or on the one given. Where distances are not normalised, the cut-off must be given.
+    Prompts with fewer than --k images are left out of the curves.
     """
-    if reference is None and cut_off is None:
+    if cut_off is not None and not -math.inf < cut_off <= 1:
+        raise UsageError(f"the cut-off is {cut_off}", remedy="A similarity, 1 at the most.")
+    scale = scale_of(study, distance, reference)
+    if cut_off is None and scale.levels is None:
         raise UsageError(
             "reuse needs a scale to say when two images look alike",
-            remedy="--reference sample, --reference FILE of your own (fit-reference), or --cut-off.",
+            remedy="--reference sample, --reference FILE of your own (fit-reference), or --cut-off; "
+            "sightline variability STUDY --reference FILE keeps it in the study.",
         )
-    level = PUBLISHED[-1] if cut_off is None else cut_off
-    if not -math.inf < level <= 1:
-        raise UsageError(f"the cut-off is {level}", remedy="A similarity, 1 at the most.")
-    chosen, scale = scale_of(study, distance, reference)
-    measure = configured(chosen)
+    level = cut_off if cut_off is not None else (scale.levels or ())[-1]
+    measure = configured(scale.distance)
     if images is not None and images < 2:
         raise UsageError(f"a curve over {images} images", remedy="At least 2.")
     prompts: list[PromptReuse] = []
     without: Counter[str] = Counter()
     blank = measured_blank(study, listener) if without_blank else set()
-    for each in set_distances(study, measure, reference=scale, listener=listener):
+    for each in set_distances(study, measure, reference=scale.reference, listener=listener):
         if each.matrix is None:
             without[str(each.reason)] += 1
         elif (each.prompt_id, each.system_id) in blank:
@@ -249,9 +308,7 @@ def reuse(
     ]
     ordered = sorted(prompts, key=lambda one: (one.repeated.value or 0.0, float(one.curve[-1])))
     texts = texts_of(study)
-    return Reuse(
-        measure.short, scale, level, ordered, groups, dict(without), texts, published=cut_off is None
-    )
+    return Reuse(measure.short, scale, level, ordered, groups, dict(without), texts)
 
 
 def _of_prompt(

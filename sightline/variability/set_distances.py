@@ -27,6 +27,7 @@ DISTANCES = (
 )
 """Best first, by how well they separate images of one prompt from others (benchmarks/visor_auc.py)."""
 FEW = "fewer than two images"
+CHANGED = "its images have changed since: measure variability again"
 PAGE = 16
 """Sets between two commits: all that a killed process can lose."""
 Measure = Callable[[Sequence[Picture]], np.ndarray]
@@ -67,15 +68,20 @@ def set_distances(
     distance: Configured,
     *,
     reference: Reference | None = None,
+    stored: bool = False,
     listener: Listener | None = None,
 ) -> Iterator[SetDistances]:
     """Every generator's images of every prompt, a set at a time; with `reference` distances are normalised.
 
     Exact duplicates are kept: an image that a system gave twice counts twice. What the study holds, vectors
-    of images or distances within sets, is read, and what is computed is kept.
+    of images or distances within sets, is read, and what is computed is kept. With `stored` nothing is
+    computed, and a set that was not compared yet has that for its reason.
     """
     answers = reading.answers(study, "generator").filter(pl.col("sha256").is_not_null())
-    _embed_all(study, distance, answers["sha256"].unique(maintain_order=True).to_list(), listener)
+    every = answers["sha256"].unique(maintain_order=True).to_list()
+    unknown = _unknown(study, distance, every) if stored else set()
+    if not stored:
+        _embed_all(study, distance, every, listener)
     measure: Measure = loaded_over(study, distance)
     groups = iter(answers.group_by(["prompt_id", "system_id"], maintain_order=True))
     meter = Meter(distance.short, answers.select("prompt_id", "system_id").n_unique(), listener)
@@ -85,7 +91,14 @@ def set_distances(
         for rows, mine in zip(page, contents, strict=True):
             matrix, reason = kept.known(mine), None
             meter.add(known=int(matrix is not None), computed=int(matrix is None))
-            if matrix is None:
+            if (
+                matrix is None
+                and stored
+                and len(mine) > 1
+                and (unknown is None or not unknown.isdisjoint(mine))
+            ):
+                reason = CHANGED
+            elif matrix is None:
                 matrix, reason = kept.keep(mine, *_distances(study, measure, mine))
             if matrix is not None and reference is not None:
                 matrix = reference.normalise_matrix(matrix)
@@ -187,6 +200,16 @@ def _embed_all(
     for inner in distance.arguments.values():
         if isinstance(inner, Configured) and inner.spec.kind == "encoder":
             images_embedded(study, inner, list(contents), listener)
+
+
+def _unknown(study: Study, distance: Configured, contents: Sequence[str]) -> set[str] | None:
+    """The images without a vector in the study; None where a distance has no encoder, and sets are kept."""
+    inner = [each for each in distance.arguments.values() if isinstance(each, Configured)]
+    encoders = [each for each in inner if each.spec.kind == "encoder"]
+    if not encoders:
+        return None
+    known = [study.vectors.known(each.identity, contents) for each in encoders]
+    return {each for each in contents if any(each not in some for some in known)}
 
 
 def _distances(

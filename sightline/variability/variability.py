@@ -5,15 +5,16 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 import numpy as np
 import polars as pl
 
 from sightline import registry
-from sightline.errors import DataError, UsageError
+from sightline.errors import DataError
 from sightline.estimate import Cell, Estimate
+from sightline.rendering.blocks import Figure
 from sightline.rendering.result import Result
 from sightline.rendering.tables import Column, Table
 from sightline.statistics.calibration import LEVELS, level
@@ -24,25 +25,26 @@ from sightline.study import reading
 from sightline.study.running.progress import Listener
 from sightline.study.running.run import run
 from sightline.study.study import Study
+from sightline.variability.charts import SCORE, SIMILARITY, Colours, similarity_figure
 from sightline.variability.scale import (
     DISTANCE,
     PUBLISHED_WORDS,
     REFERENCE,
     WITHOUT_BLANK,
-    cut_offs_of,
     level_notes,
     missing_notes,
     reference_facts,
     reference_notes,
+    same_distance,
     scale_of,
 )
-from sightline.variability.set_distances import DISTANCES, FEW, configured, set_distances
+from sightline.variability.set_distances import CHANGED, DISTANCES, FEW, configured, set_distances
+from sightline.variability.store import StudyScale, keep_scale, kept_scale
 from sightline.verbs import WORKERS, option, verb
 
 SHOWN = 10
 """Rows that a terminal shows."""
 BLANK = "a blank image"
-CHANGED = "its images have changed since: measure variability again"
 ONE_COLOUR = 0.99
 """The proportion of an image in its most common colour from which on it is blank, as for `check`."""
 NORMALISED = {
@@ -69,10 +71,9 @@ class SystemSimilarity:
 class Variability(Result):
     """Similarity by system, and every prompt's own, the most varied first.
 
-    With a reference, `prompts` also has the interval over images, how many there are, and the level; `named`
-    is that reference as it was given. `blank` counts the sets, prompt by system, with an image of one colour:
-    such images are alike, or differ from the rest, for another reason than the prompt. `texts` has the
-    prompts' texts by id.
+    With a reference, `prompts` also has the interval over images and how many there are; with cut-offs, the
+    level. `blank` counts the sets, prompt by system, with an image of one colour: such images are alike, or
+    differ from the rest, for another reason than the prompt. `texts` has the prompts' texts by id.
     """
 
     measure: str
@@ -80,11 +81,19 @@ class Variability(Result):
     systems: Sequence[SystemSimilarity]
     prompts: pl.DataFrame
     without: Mapping[str, int]
-    reference: Reference | None = None
+    scale: StudyScale
     blank: int = 0
     texts: Mapping[int, str] = field(default_factory=dict)
-    named: str = ""
-    published: bool = True
+
+    @property
+    def reference(self) -> Reference | None:
+        """What distances are normalised by."""
+        return self.scale.reference
+
+    @property
+    def axis(self) -> str:
+        """What a chart calls the values."""
+        return SCORE if self.reference is not None else SIMILARITY
 
     @property
     def notes(self) -> Sequence[str]:
@@ -94,32 +103,39 @@ class Variability(Result):
                 f"{self.blank:,} of these have an image of one colour, which is alike or different for "
                 "another reason than the prompt: --without-blank excludes them."
             )
-        said += reference_notes(self.reference)
-        return said if self.reference is None else [*said, *level_notes(self.published)]
+        return [*said, *reference_notes(self.reference), *level_notes(self.scale)]
 
     @property
     def next(self) -> Sequence[str]:
-        if self.named:
-            return (f"sightline reuse STUDY --reference {shlex.quote(self.named)}",)
-        return ("sightline report STUDY",)
+        return ("sightline report STUDY" if self.scale.levels is None else "sightline reuse STUDY",)
 
     def facts(self) -> dict[str, Any]:
-        """The measure, the reference, and how many sets have no value or a blank image."""
+        """The measure, the scale, and how many sets have no value or a blank image."""
         made = {"measure": self.measure, "without": dict(self.without), "blank": self.blank}
-        return {**made, "reference": reference_facts(self.reference)}
+        levels = None if self.scale.levels is None else list(self.scale.levels)
+        return {**made, "reference": reference_facts(self.reference), "cut_offs": levels}
+
+    def figures(self, colours: Colours | None = None) -> dict[str, Figure]:
+        """The systems, the most alike first, with the cut-offs of the levels as lines."""
+        order = sorted(self.systems, key=lambda each: -(each.similarity.value or 0))
+        known = [(each.system, each.similarity) for each in order if each.similarity.value is not None]
+        levels = self.scale.levels or ()
+        figure = similarity_figure(known, axis=self.axis, cut_offs=levels, colours=colours)
+        return {"systems": figure} if known else {}
 
     def tables(self) -> dict[str, Table]:
         columns = [Column("system"), Column("similarity", estimate=True)]
         systems = [(each.system, each.similarity) for each in self.systems]
-        scaled = self.reference is not None
+        scaled, graded = (name in self.prompts.columns for name in ("low", "level"))
         rows: list[tuple[Cell, ...]] = []
         for row in self.prompts.iter_rows(named=True):
-            value: tuple[Cell, ...] = (row["value"],)
+            value: Cell = row["value"]
             if scaled:
-                value = (Estimate(row["value"], row["low"], row["high"], row["images"]), row["level"])
-            rows.append((self.texts.get(row["prompt_id"], ""), row["system"], *value))
+                value = Estimate(row["value"], row["low"], row["high"], row["images"])
+            grade = (row["level"],) if graded else ()
+            rows.append((self.texts.get(row["prompt_id"], ""), row["system"], value, *grade))
         of_prompts = [Column("prompt"), Column("system"), Column("similarity", estimate=scaled)]
-        of_prompts += [Column("level")] if scaled else []
+        of_prompts += [Column("level")] if graded else []
         return {
             "systems": Table(columns, systems, f"Similarity by {self.measure}"),
             "prompts": Table(of_prompts, rows, "Prompts, most varied first", SHOWN),
@@ -135,9 +151,9 @@ def variability(
     cut_offs: Annotated[
         str | None,
         option(
-            "With --reference: begin the levels of similarity here, as calibrate finds them.",
+            "Begin the levels of similarity here, as calibrate finds them.",
             metavar="LOW,MEDIUM,HIGH",
-            shown=f"{PUBLISHED_WORDS}, those of W1KP",
+            shown=f"those of the study's scale; with a reference {PUBLISHED_WORDS}, those of W1KP",
         ),
     ] = None,
     without_blank: Annotated[bool, WITHOUT_BLANK] = False,
@@ -147,27 +163,39 @@ def variability(
     """Measure how alike a system's images of one prompt are.
 
     Similarity is 1 minus the mean distance over all pairs of a prompt's images; a system's is the mean over
-    its prompts with its 95 % interval. These scores are stored. With --reference distances are first
-    normalised by a reference distribution (W1KP's score), and each prompt has a level.
+    its prompts with its 95 % interval. With --reference distances are first normalised by a reference
+    distribution (W1KP's score), and each prompt has a level. The study keeps the distance, the reference and
+    the cut-offs as its scale: reuse, wording, calibrate and the report use it.
     """
-    if cut_offs is not None and reference is None:
-        raise UsageError("--cut-offs name levels on a scale", remedy="Add --reference FILE.")
-    cuts = cut_offs_of(cut_offs)
-    chosen, scale = scale_of(study, distance, reference)
+    scale = scale_of(study, distance, reference, cut_offs)
+    found = measured(study, scale, without_blank=without_blank, workers=workers, listener=listener)
+    keep_scale(study, scale)
+    return found
+
+
+def measured(
+    study: Study,
+    scale: StudyScale,
+    *,
+    without_blank: bool = False,
+    workers: int = 1,
+    listener: Listener | None = None,
+) -> Variability:
+    """Variability on a scale, which does not become the study's own by that."""
     if not _several(study):
         raise nothing_to_compare(study)
     run(study, registry.configure("of_image", "blank"), workers=workers, listener=listener)
-    if scale is not None:
-        result = _normalised(study, chosen, scale, cuts, without_blank, listener)
-        named = reference if isinstance(reference, str) else ""
-        return replace(result, named=named, published=cut_offs is None)
-    measure = registry.configure("of_set", "pairwise_mean", distance=chosen)
+    if scale.reference is not None:
+        return _normalised(study, scale, without_blank, listener)
+    measure = registry.configure("of_set", "pairwise_mean", distance=scale.distance)
     run(study, measure, workers=workers, listener=listener)
-    return read_variability(study, distance=chosen, without_blank=without_blank)
+    return _as_stored(study, scale, without_blank)
 
 
 def measured_by(study: Study) -> str:
-    """The distance by which the study's images were compared; the best of several."""
+    """The distance of the study's scale; before it has one, the best by which its images were compared."""
+    if (kept := kept_scale(study)) is not None:
+        return kept.distance
     forms = [str(form) for form in reading.measures(study).filter(pl.col("values") > 0)["measure"]]
     for name in DISTANCES:
         if str(registry.configure("of_set", "pairwise_mean", distance=name)) in forms:
@@ -197,8 +225,21 @@ def blank_sets(study: Study) -> pl.DataFrame:
 def read_variability(
     study: Study, *, distance: str | None = None, without_blank: bool = False
 ) -> Variability:
-    """The stored scores, by this distance or the best that was measured."""
-    distance = distance or measured_by(study)
+    """What the study holds, on its scale; nothing is computed from images.
+
+    Another distance than that of the scale is read as it is, without a reference.
+    """
+    kept = kept_scale(study)
+    if kept is None or not same_distance(distance or kept.distance, kept.distance):
+        kept = StudyScale(distance or measured_by(study))
+    if kept.reference is not None:
+        return _normalised(study, kept, without_blank, None, stored=True)
+    return _as_stored(study, kept, without_blank)
+
+
+def _as_stored(study: Study, scale: StudyScale, without_blank: bool) -> Variability:
+    """The stored scores of distances as they are."""
+    distance = scale.distance
     measure = registry.configure("of_set", "pairwise_mean", distance=distance)
     systems = reading.systems(study).filter(pl.col("kind") == "generator").select("system_id", "system")
     stored = reading.stored_scores(study, measure.identity).join(systems, on="system_id")
@@ -212,16 +253,11 @@ def read_variability(
         raise _without_value(study, name, distance, stored.is_empty(), reasons)
     known, without, blank = _shown(study, known, reasons | _absent(study), without_blank)
     prompts = known.select("prompt_id", "system_id", "system", "value").sort("value", "prompt_id")
-    bounds = measure.spec.range
-    return Variability(
-        name,
-        measure.identity,
-        _by_system(known, *bounds),
-        prompts,
-        without,
-        blank=blank,
-        texts=texts_of(study),
-    )
+    if scale.levels is not None:
+        grades = [LEVELS[int(place)] for place in level(prompts["value"].to_numpy(), scale.levels)]
+        prompts = prompts.with_columns(pl.Series("level", grades, dtype=pl.String))
+    systems_shown = _by_system(known, *measure.spec.range)
+    return Variability(name, measure.identity, systems_shown, prompts, without, scale, blank, texts_of(study))
 
 
 def texts_of(study: Study) -> dict[int, str]:
@@ -291,16 +327,19 @@ def nothing_to_compare(study: Study) -> DataError:
 
 def _normalised(
     study: Study,
-    distance: str,
-    reference: Reference,
-    cut_offs: Sequence[float],
+    scale: StudyScale,
     without_blank: bool,
     listener: Listener | None,
+    *,
+    stored: bool = False,
 ) -> Variability:
-    measure = configured(distance)
+    """W1KP's scores; with `stored` of those sets alone whose distances the study holds."""
+    measure, cut_offs = configured(scale.distance), scale.levels
+    assert cut_offs is not None
     rows: list[tuple[object, ...]] = []
     without: Counter[str] = Counter()
-    for each in set_distances(study, measure, reference=reference, listener=listener):
+    sets = set_distances(study, measure, reference=scale.reference, stored=stored, listener=listener)
+    for each in sets:
         if each.matrix is None:
             without[str(each.reason)] += 1
             continue
@@ -311,17 +350,19 @@ def _normalised(
         rows.append(
             (each.prompt_id, each.system_id, each.system, 1 - mean.value, low, high, len(each.images), grade)
         )
+    name = f"W1KP score, {measure.short}"
     if not rows:
-        raise nothing_to_compare(study)
+        # Where nothing at all is stored, all reasons are that the images have changed, or are too few.
+        raise _without_value(study, name, scale.distance, stored and CHANGED in without, dict(without))
     found = pl.DataFrame(rows, schema=NORMALISED, orient="row")
     prompts, reasons, blank = _shown(study, found, dict(without) | _absent(study), without_blank)
     return Variability(
-        f"W1KP score, {measure.short}",
+        name,
         measure.identity,
         _by_system(prompts, 0.0, 1.0),
         prompts.sort("value", "prompt_id"),
         reasons,
-        reference,
+        scale,
         blank,
         texts_of(study),
     )

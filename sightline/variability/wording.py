@@ -29,22 +29,23 @@ from sightline.statistics.associations import (
     trend,
 )
 from sightline.statistics.factors import Factors, factor_analysis, loading_table
+from sightline.statistics.intervals import mean_interval
 from sightline.statistics.mixed import MixedModel, mixed_model
 from sightline.statistics.reference import Reference
 from sightline.study import reading
 from sightline.study.running.progress import Listener
 from sightline.study.study import Study
-from sightline.variability.charts import feature_figure
-from sightline.variability.scale import REFERENCE, missing_notes
+from sightline.variability.charts import feature_figure, setting_figure
+from sightline.variability.scale import REFERENCE, missing_notes, scale_of
 from sightline.variability.set_images import settings_of
-from sightline.variability.variability import Variability, measured_by, read_variability, variability
+from sightline.variability.variability import Variability, measured, read_variability
 from sightline.verbs import argument, option, verb
 
 EFFECTS = ("concreteness", "senses", "clip_norm", "word_frequency")
 """The features of W1KP's mixed model."""
 SHOWN = 20
 """Rows that a terminal shows."""
-MEASURED = option("Use this distance.", metavar="DISTANCE", shown="the best that was measured")
+MEASURED = option("Use this distance.", metavar="DISTANCE", shown="that of the study's scale")
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class WordingAnalysis(Result):
 
     `prompts` has one row per prompt: prompt_id, text, the features and `similarity`, the mean over systems
     after each system's own mean was subtracted. `associated` are over those rows; `curves` are feature ->
-    system -> similarity in bins.
+    system -> similarity in bins. `along` is similarity along a setting, where one was named.
     """
 
     measure: str
@@ -63,6 +64,7 @@ class WordingAnalysis(Result):
     factors: Factors | None
     mixed: MixedModel | None
     curves: Mapping[str, Mapping[str, Sequence[Bin]]]
+    along: SettingEffect | None = None
     notes: Sequence[str] = ()
 
     @property
@@ -103,6 +105,8 @@ class WordingAnalysis(Result):
             made["factors"] = Table([Column("feature"), *map(Column, names)], loadings, title, SHOWN)
         if self.mixed is not None:
             made["model"] = _model_table(self.mixed, "One intercept per system; standard errors over prompts")
+        if self.along is not None:
+            made |= {f"setting_{name}": table for name, table in self.along.tables().items()}
         return made
 
     def figures(self) -> dict[str, Figure]:
@@ -113,7 +117,7 @@ class WordingAnalysis(Result):
             values = self.prompts[each.name].to_numpy()
             if len(np.unique(values[~np.isnan(values)])) > 1:
                 made[each.name] = feature_figure(values, similarity, name=each.name)
-        return made
+        return {**(self.along.figures() if self.along is not None else {}), **made}
 
     def _associated(self) -> Table:
         columns = [
@@ -150,6 +154,16 @@ class SettingEffect(Result):
         """The setting, the measure, and how many sets are excluded."""
         return {"setting": self.setting, "measure": self.measure, "without": dict(self.without)}
 
+    def figures(self) -> dict[str, Figure]:
+        """Similarity along the setting, a line per system."""
+        groups = self.values.group_by("setting", "system", maintain_order=True).agg("similarity")
+        rows = [
+            (setting, system, mean)
+            for setting, system, values in groups.iter_rows()
+            if (mean := mean_interval(np.asarray(values))).value is not None
+        ]
+        return {"setting": setting_figure(rows, name=self.setting.replace("_", " "))} if rows else {}
+
     def tables(self) -> dict[str, Table]:
         columns = [Column("setting", self.setting), Column("similarity", estimate=True)]
         rows = [(step.x, step.y) for step in self.trend.steps]
@@ -184,6 +198,18 @@ def wording(
         str | None,
         option("Measure the norm of this encoder's text embeddings, such as clip.", metavar="ENCODER"),
     ] = None,
+    senses: Annotated[
+        str | Path | None,
+        option(
+            "Count senses of WordNet as one that this file puts into one line, such as those of Snow et al.",
+            metavar="FILE",
+            shown="SIGHTLINE_MERGED_SENSES",
+        ),
+    ] = None,
+    setting: Annotated[
+        str | None,
+        option("Also analyse similarity along this setting of the generators, such as guidance_scale."),
+    ] = None,
     factors: Annotated[
         int | None, option("Extract this many factors.", shown="by Kaiser's criterion", least=1)
     ] = None,
@@ -206,6 +232,7 @@ def wording(
     sightline wording my-study --concreteness Concreteness_ratings.txt
     """
     found = similarity or _similarity(study, distance, reference, listener)
+    along = None if setting is None else setting_effect(study, setting, similarity=found, bins=bins)
     by_system = found.prompts.select("prompt_id", "system", pl.col("value").alias("similarity"))
     # Systems differ in how alike their images are; which of them answered a prompt must not matter.
     level = pl.col("similarity").mean()
@@ -214,7 +241,7 @@ def wording(
     prompts = reading.prompts(study).select("prompt_id", "text").join(mean, on="prompt_id").sort("prompt_id")
     if sources is None:
         norms = None if clip is None else text_norms(clip)
-        sources = Sources.find(concreteness=concreteness, glove=glove, clip=norms)
+        sources = Sources.find(concreteness=concreteness, glove=glove, clip=norms, merged=senses)
     extracted = w1kp.extract(prompts["text"].to_list(), sources=sources, keywords=keywords)
     if unknown := next((name for name in effects if name not in extracted.columns), None):
         raise UsageError(f"there is no feature {unknown!r}", remedy=near(unknown, extracted.columns))
@@ -230,7 +257,8 @@ def wording(
         _factors(features, factors, notes),
         _mixed(rows, effects, notes),
         _curves(rows, list(features), bins),
-        notes,
+        along,
+        [*notes, *(along.notes if along is not None else ())],
     )
 
 
@@ -290,11 +318,10 @@ def setting_effect(
 def _similarity(
     study: Study, distance: str | None, reference: str | Reference | None, listener: Listener | None
 ) -> Variability:
-    """Similarity as stored, or normalised by a reference."""
+    """Similarity on the study's scale as it is stored, or measured on the one that is given."""
     if reference is None:
         return read_variability(study, distance=distance)
-    chosen = distance or measured_by(study)
-    return variability(study, distance=chosen, reference=reference, listener=listener)
+    return measured(study, scale_of(study, distance, reference), listener=listener)
 
 
 def _settings(study: Study, setting: str) -> pl.DataFrame:

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Depends, HTTPException, Path, Query, Request, Res
 from starlette.concurrency import run_in_threadpool
 
 from sightline import judging
-from sightline.judging import Assignment, SubmittedAnswer
+from sightline.judging import Assignment, SubmittedAnswer, SubmittedRemark
 from sightline.records import Question
 from sightline.study.schema import database
 from sightline.study.schema.storable import now
@@ -72,12 +72,14 @@ def routes(state: State) -> APIRouter:
 
     @router.post("/answers", response_model=p.Receipts)
     async def answers(annotator: Annotator, body: p.Answers) -> Response:
-        keep_pace(state.answers, annotator.annotator_id, len(body.answers))
+        keep_pace(state.answers, annotator.annotator_id, len(body.answers) + len(body.remarks))
         given = [SubmittedAnswer(**each.model_dump()) for each in body.answers]
+        noted = [SubmittedRemark(**each.model_dump()) for each in body.remarks]
 
         def record(connection: Any) -> Response:
             at, who = datetime.now(UTC), (annotator.round, annotator.annotator_id)
-            receipts = judging.record_answers(connection, *who, given, now())
+            receipts = judging.record_answers(connection, *who, given, now()) if given else []
+            receipts += judging.record_remarks(connection, *who, noted, now()) if noted else []
             assigned = judging.assign(connection, *who, annotator.role, at, only_new=True)
             work = _work(connection, annotator, assigned, assigned.tasks, ())
             return _reply(p.Receipts(receipts=receipts, progress=work.progress, pages=work.pages))
@@ -154,6 +156,7 @@ def _task(state: State, who: Who) -> p.Task:
         shows_prompt=mode.shows_prompt,
         linked=mode.linked,
         languages=[each for each in known if each in settings.languages],
+        remarks=judging.offered_remarks(who.round.settings),
     )
 
 
@@ -175,7 +178,8 @@ def _work(
     prompts = {slot.prompt_id for page in shown for slot in page.slots} - {0}
     texts = judging.wordings(connection, prompts, who.language)
     linking = judging.linking(connection, prompts) if who.settings.found.linked else set()
-    made = [_page(who, page, given, texts, linking) for page in shown]
+    noted = judging.given_remarks(connection, who.round, shown)
+    made = [_page(who, page, given, noted, texts, linking) for page in shown]
     return p.Work(progress=_progress(who, assigned), pages=made)
 
 
@@ -194,6 +198,7 @@ def _page(
     who: Who,
     page: judging.Task,
     given: Sequence[judging.Given],
+    noted: Sequence[judging.GivenRemark],
     texts: Mapping[int, judging.Wording],
     linking: set[int],
 ) -> p.Page:
@@ -222,7 +227,15 @@ def _page(
         original=None if wording is None else wording.original,
         linked=prompt in linking,
         slots=slots,
+        noted=[_noted(page, each) for each in noted if each.task_id == page.id],
     )
+
+
+def _noted(page: judging.Task, each: judging.GivenRemark) -> p.Noted:
+    slot = next((slot for slot in page.slots if slot.slot == each.slot), None)
+    part = judging.stored_part(slot, each.part) if each.kind == "regions" else 0
+    boxes = [list(map(float, box)) for box in each.boxes]
+    return p.Noted(kind=each.kind, slot=each.slot, part=part, text=each.text, boxes=boxes)
 
 
 def _as_shown(asked: Question, slot: judging.Slot, value: float | None) -> float | None:

@@ -57,7 +57,8 @@ def _round(state: State, name: str | None) -> str:
 
 
 def _page(state: State, name: str, version: tuple[int, ...]) -> p.OwnerPage:
-    """Everything the page shows of a round."""
+    """Everything the page shows of a round, after whoever fails the rules has lost their places."""
+    judging.reopen(state.study, name)
     overview = judging.overview(state.study, name)
     round_ = judging.get_round(state.study, name)
     with database.reading(state.study.engine) as connection:
@@ -71,7 +72,7 @@ def _page(state: State, name: str, version: tuple[int, ...]) -> p.OwnerPage:
         version="-".join(str(number) for number in version),
         languages=[each for each in languages if each in wanted],
         questions=[asked(question) for question in questions],
-        charts=judging.offered_charts(overview, questions),
+        charts=judging.offered_charts(state.study, overview, questions),
         overview=overview,
     )
 

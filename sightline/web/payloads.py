@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, Self
 
 from fastapi import Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from sightline.judging import Receipt
 from sightline.records import BOTH_BAD, Question
@@ -129,6 +129,7 @@ class Task(Strict):
     shows_prompt: bool
     linked: bool
     languages: list[str]
+    remarks: list[str]
 
 
 class Progress(Strict):
@@ -154,6 +155,16 @@ class Given(Strict):
     skipped: str | None
 
 
+class Noted(Strict):
+    """A comment, a flag or marked regions, as the page shows them; `part` counts a slot's images as shown."""
+
+    kind: str
+    slot: int
+    part: int
+    text: str
+    boxes: list[list[float]]
+
+
 class Slot(Strict):
     """One thing to judge: its images in the order they are shown (one; A and B; or reference, A and B)."""
 
@@ -173,6 +184,7 @@ class Page(Strict):
     original: str | None
     linked: bool
     slots: list[Slot]
+    noted: list[Noted] = []
 
 
 class Work(Strict):
@@ -200,10 +212,37 @@ class Answer(Strict):
     took_ms: Annotated[int, Field(ge=0, le=2_000_000_000)] | None = None
 
 
-class Answers(Strict):
-    """Answers in the order they were given."""
+Fraction = Annotated[float, Field(ge=0, le=1)]
 
-    answers: Annotated[list[Answer], Field(min_length=1, max_length=MOST_ANSWERS)]
+
+class Remark(Strict):
+    """What is noted about a task: a comment, a flag, or the regions of one image; empty, it is withdrawn.
+
+    Regions are [left, top, right, bottom] as fractions of the image's width and height.
+    """
+
+    key: Annotated[str, Field(min_length=16, max_length=64, pattern=r"^[0-9A-Za-z-]+$")]
+    task: Annotated[str, Field(min_length=32, max_length=32, pattern=r"^[0-9a-f]+$", alias="page")]
+    kind: Literal["comment", "flag", "regions"]
+    text: Annotated[str, Field(max_length=1000)] = ""
+    slot: Annotated[int, Field(ge=0, le=1000)] = 0
+    part: Annotated[int, Field(ge=0, le=2)] = 0
+    boxes: Annotated[
+        list[Annotated[list[Fraction], Field(min_length=4, max_length=4)]], Field(max_length=20)
+    ] = []
+
+
+class Answers(Strict):
+    """Answers and remarks, each in the order they were given; at least one of either."""
+
+    answers: Annotated[list[Answer], Field(max_length=MOST_ANSWERS)] = []
+    remarks: Annotated[list[Remark], Field(max_length=MOST_ANSWERS)] = []
+
+    @model_validator(mode="after")
+    def _some(self) -> Self:
+        if not self.answers and not self.remarks:
+            raise ValueError("there is no answer")
+        return self
 
 
 class Receipts(Strict):

@@ -60,14 +60,16 @@ def serve(
     *,
     limits: Limits | None = None,
     proxies: str = "",
+    sockets: list[socket.socket] | None = None,
 ) -> None:
     """Serve until SIGINT or SIGTERM, then let requests in flight finish; `on_ready` gets the address.
 
     Port 0 takes a free one. `proxies` names the addresses, with commas between, whose word on the client's
-    address and scheme (X-Forwarded-For, X-Forwarded-Proto) is taken; by default nobody's.
+    address and scheme (X-Forwarded-For, X-Forwarded-Proto) is taken; by default nobody's. `sockets`
+    listen there already.
     """
     trusted_networks(proxies)
-    sockets = listen(host, port)
+    sockets = listen(host, port) if sockets is None else sockets
     server = Server(app, on_ready=on_ready, limits=limits or Limits(), proxies=proxies)
     try:
         server.run(sockets=sockets)

@@ -123,6 +123,24 @@ def test_wrong_words_end_with_2(call: Callable[..., Any], words: list[str], said
     assert said in err
 
 
+def test_a_family_has_commands_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+    def run(*words: str) -> tuple[int, str]:
+        with pytest.raises(SystemExit) as end:
+            adapter.family("suite").main(args=list(words), prog_name="sightline suite")
+        shown = capsys.readouterr()
+        return int(end.value.code or 0), shown.out + shown.err
+
+    code, said = run("--help")
+    assert code == 0 and all(f"\n  {name} " in said for name in ("export", "list", "make", "show"))
+    code, said = run("make", "counting", "2", "--no-simpler", "--csv")
+    assert code == 0 and said.count("\n") == 3 and said.startswith("prompt_id,prompt,")
+    assert run("mak")[0] == run("make")[0] == 2
+    with pytest.raises(ValueError, match="no family of commands"):
+        verb("collect", "nothing make")
+    with pytest.raises(ValueError, match="no family of commands"):
+        verb("judge", "suite make")
+
+
 def test_help_needs_no_import(call: Callable[..., Any]) -> None:
     code, out, _ = call("--help")
     assert code == 0

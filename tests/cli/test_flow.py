@@ -27,7 +27,7 @@ READING = [
     (["imports", "STUDY"], "number"),
     (["check", "STUDY", "--workers", "1"], "severity"),
     (["select", "STUDY", "3"], "prompt"),
-    (["suite", "counting", "4"], "prompt"),
+    (["suite", "make", "counting", "4"], "prompt"),
     (["truth", "STUDY"], "agreement"),
     (["score", "STUDY", "sharpness"], "measure"),
     (["variability", "STUDY", "--distance", "pixel_l2", "--workers", "1"], "similarity"),
@@ -170,10 +170,13 @@ def test_select_and_suite_write_files_that_import(run: Run, study: Path, tmp_pat
     assert chosen.code == 0
     assert len(rows((tmp_path / "few.csv").read_text("utf-8"))) == 4
     assert run("import", tmp_path / "few", tmp_path / "few.csv").code == 0
-    made = run("suite", "counting(most=3)", 5, "--seed", 1, "--to", tmp_path / "counting.jsonl", "--json")
-    assert made.code == 0
-    assert len(made.json["rows"]) == len(made.json["expects"]) == 5
-    assert run("suite", "counting(most=3)", 5, "--seed", 1, "--json").json["rows"] == made.json["rows"]
+    words = ("suite", "make", "counting(most=3)", 5, "--seed", 1, "--json")
+    made = run(*words, "--to", tmp_path / "counting.jsonl")
+    assert made.code == 0 and made.json["n"] == 5
+    # After the five come the single objects that they build on.
+    objects = {each["objects"][0]["kind"] for each in made.json["expects"][:5]}
+    assert len(made.json["rows"]) == len(made.json["expects"]) == 5 + len(objects)
+    assert run(*words).json["rows"] == made.json["rows"]
     assert run("import", tmp_path / "counting", tmp_path / "counting.jsonl").code == 0
 
 

@@ -24,7 +24,7 @@ Run = Any
         (["sloppy", "--against", "careful", "--margin", "1.5"], 0),
         (["sloppy", "--against", "careful", "--margin", "alignment=1.5", "--by", "alignment"], 0),
         (["careful", "--against", "sloppy", "--all-classes"], 0),
-        (["sloppy", "--against", "careful", "--by", "sharpness", "--min-prompts", "13"], 4),
+        (["sloppy", "--against", "careful", "--by", "blockiness", "--min-prompts", "13"], 4),
         (["careful", "--against", "nobody"], 2),
         (["careful"], 2),
         (["careful", "--against", "sloppy", "--by", "words"], 2),
@@ -34,6 +34,7 @@ Run = Any
     ],
 )
 def test_exit_codes(run: Run, study: Path, words: list[str], code: int) -> None:
+    assert run("score", study, "blockiness").code == 0
     assert run("gate", study, *words).code == code
 
 
@@ -53,9 +54,10 @@ def test_what_people_read(run: Run, study: Path) -> None:
 
 
 def test_what_programs_read(run: Run, study: Path) -> None:
-    told = run("gate", study, "sloppy", "--against", "careful", "--by", "alignment,sharpness", "--json").json
+    assert run("score", study, "blockiness").code == 0
+    told = run("gate", study, "sloppy", "--against", "careful", "--by", "alignment,blockiness", "--json").json
     assert (told["verdict"], told["exit_code"], told["alpha"]) == ("regressed", 1, 0.05)
-    assert told["margin"] == {"alignment": 0.0, "sharpness": 0.0}
+    assert told["margin"] == {"alignment": 0.0, "blockiness": 0.0}
     rows = told["rows"]
     # All 12 prompts fell by one point: one of 2^12 sign patterns, and there are two tests.
     assert rows[0]["p"] == 2**-12 and rows[0]["p_holm"] == 2**-11 and rows[0]["verdict"] == "regressed"

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 Run = Callable[..., Any]
@@ -125,13 +126,31 @@ def test_the_demo_in_small(tmp_path: Path) -> None:
         start("demo", "--prompts", 10, "--samples", 2, "--workers", 1, cwd=tmp_path, env=_here())
     )
     assert code == 0, err
-    verbs = ["generate", "import", "check", "annotate", "truth", "score", "variability", "fit", "compare"]
-    assert [line.split()[0] for line in out.splitlines() if line[:1].isalpha()][2:11] == verbs
+    verbs = ["generate", "import", "check", "annotate", "truth", "score", "verify", "trust", "variability"]
+    verbs += ["fit", "compare"]
+    assert [line.split()[0] for line in out.splitlines() if line[:1].isalpha()][2:13] == verbs
     assert (tmp_path / "sightline-demo" / "report.html").is_file()
-    assert "Next: sightline status sightline-demo/study" in out
+    assert "Next: sightline view sightline-demo/study" in out
+    assert "      sightline status sightline-demo/study" in out
 
 
 def _here() -> dict[str, str]:
     """The environment with this checkout on the path, for a program that starts in another folder."""
     root = str(Path(__file__).resolve().parents[2])
     return {**os.environ, "PYTHONPATH": os.pathsep.join([root, os.environ.get("PYTHONPATH", "")])}
+
+
+def test_the_explorer_is_there_until_it_is_stopped(files: Path, tmp_path: Path) -> None:
+    study = tmp_path / "study"
+    assert finish(start("import", study, files / "answers.csv"))[0] == 0
+    process = start("view", study, "--port", 0, env={**os.environ, "PYTHONUNBUFFERED": "1"})
+    assert process.stdout is not None
+    said, _, link = process.stdout.readline().strip().rpartition(" ")
+    assert said == "Explore study:" and process.stdout.readline() == "It is there until Ctrl+C.\n"
+    with httpx.Client(follow_redirects=True, timeout=60) as http:
+        page = http.get(link)
+        assert (page.status_code, page.url.path) == (200, "/view")
+        assert http.get(page.url.join("/api/view/study")).json()["name"] == "study"
+    process.send_signal(signal.SIGINT)
+    code, out, err = finish(process)
+    assert (code, out, err) == (0, "", "")

@@ -87,7 +87,8 @@ def test_extensions_of_others_are_left_out_on_request(
         (["score", "sharpnes"], "sharpness"),
         (["score", "sharpness"], "no image file is named"),
         (["score", "words", __file__], "measure of prompt"),
-        (["suite", "countin"], "counting"),
+        (["suite", "make", "countin"], "counting"),
+        (["suite", "mak"], "Did you mean make"),
         (["init", "x", "--images", "s3://b"], "--database"),
     ],
 )

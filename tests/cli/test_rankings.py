@@ -71,7 +71,7 @@ def test_two_sets_of_queries(run: Run, search: Path) -> None:
     assert rows["slow", "hit_rate(k=2)"]["improvement"] == "**inf**"
     assert rows["good", "reciprocal_rank"]["improvement"] == ""
     against = run("compare-sets", search, "kind=conceptual", *by)
-    assert "at .01" in against.out and "neither set" not in against.out
+    assert "between ** p < .01" in against.out and "neither set" not in against.out
     more = {
         "csv": "prompt_id,prompt\nq9,query 9\n",
         "qrels": "q9 0 hit1 1\n",

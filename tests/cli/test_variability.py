@@ -117,12 +117,17 @@ def test_cut_offs_from_graded_pairs(run: Run, greys: Path) -> None:
     assert people.code == 0 and people.err == ""
     assert "annotators, each against the others" in people.out and "5-fold" in people.out
     last = people.out.rstrip().splitlines()[-1]
-    assert last.startswith("Next: sightline reuse") and "--cut-off 0." in last
-    # What it says comes next can be run as it stands.
+    assert last.startswith("Next: sightline variability") and "--cut-offs 0." in last
+    # What it says comes next can be run as it stands, and so can what that says.
+    follow = run(*last.removeprefix("Next: sightline ").split())
+    assert follow.code == 0 and "level" in follow.out
+    last = follow.out.rstrip().splitlines()[-1]
     follow = run(*last.removeprefix("Next: sightline ").split())
     assert follow.code == 0 and "images before a repeat" in follow.out
-    several = run(*words, "--distance", "ssim")
-    assert several.code == 2 and "one distance" in several.err
+    several = run(*words, "--distance", "colour_histogram", "--json").json
+    assert [row["who"] for row in several["distances"]["rows"]] == [
+        "pixel_l2", "colour_histogram", "annotators"
+    ]  # fmt: skip
 
 
 def test_distances_by_forced_choices(run: Run, greys: Path) -> None:
@@ -181,7 +186,6 @@ def test_shipped_scales(run: Run, greys: Path) -> None:
         ("variability STUDY --cut-offs 0.5,0.2,0.9 --reference sample", "cannot read --cut-offs"),
         ("variability STUDY --cut-offs high --reference sample", "cannot read --cut-offs"),
         ("variability STUDY --cut-offs nan,nan,nan --reference sample", "cannot read --cut-offs"),
-        ("variability STUDY --cut-offs 0.2,0.4,0.8", "levels on a scale"),
         ("variability STUDY --reference nowhere", "there is no reference 'nowhere'"),
         ("variability STUDY --distance embedding(metric=cosine) --reference sample", "not of embedding("),
         ("variability STUDY --distance sim", "ssim"),
@@ -283,5 +287,5 @@ def test_a_level_nobody_gave_stays_out_of_reach(run: Run, graded: Path) -> None:
     cuts = [row["from"] for row in run(*words, "--json").json["cut_offs"]["rows"]]
     most = 1 - 25 / 255
     last = run(*words).out.rstrip().splitlines()[-1]
-    suggested = float(last.rsplit("--cut-off ", 1)[1])
+    suggested = float(last.rsplit(",", 1)[1])
     assert suggested == cuts[-1] and most < suggested < most + 1e-6

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from sightline.comparison.compare_sets import compare_sets
+from sightline.comparison.queries import queries
 from sightline.errors import UsageError
 from sightline.measures.score import score
 from sightline.records import Answer, ImageKey, Item, Prompt, PromptKey, Question, Record, System, Truth
@@ -119,3 +120,53 @@ def test_prompts_without_the_tag_are_counted(study: Study, tmp_path: Path) -> No
         assert (found.untagged, found.rows[0].improvement.second.n) == (2, 1)
         assert compare_sets(made, "kind=a,b", "fit").untagged == 0
     assert compare_sets(study, "kind=conceptual", "reciprocal_rank").untagged == 0
+
+
+@pytest.fixture(scope="module")
+def rephrased(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Study]:
+    """Three queries of either kind with two rephrasings each; the hit stands at rank 1 of every original.
+
+    Rephrasings of conceptual queries find it at rank 2, of descriptive ones at rank 1.
+    """
+    records: list[Record] = [Question("relevance", "ordinal", 0, 1, 1), System("words", "retriever", "c")]
+    for n in range(6):
+        kind = ("conceptual", "descriptive")[n // 3]
+        original = PromptKey("q", str(n))
+        for wording in range(3):
+            key = original if wording == 0 else PromptKey("q", f"{n}.{wording}")
+            links = () if wording == 0 else [("rephrases", original)]
+            records.append(Prompt(key, f"query {n} wording {wording}", {"kind": kind}, links))
+            records.append(Truth("relevance", Item(key, image=ImageKey("c", f"hit{n}")), 1.0))
+            rank = 2 if wording and kind == "conceptual" else 1
+            for place in (1, 2):
+                name = f"hit{n}" if place == rank else "miss"
+                records.append(Answer(key, "words", place - 1, ImageKey("c", name)))
+    with create_study(tmp_path_factory.mktemp("rephrased") / "study") as made:
+        load(made, records, importer="test", path="test", digest="1")
+        score(made, ["reciprocal_rank"])
+        yield made
+
+
+def test_a_query_and_its_rephrasings_count_once(rephrased: Study) -> None:
+    found = compare_sets(rephrased, "kind=conceptual,descriptive", "reciprocal_rank")
+    (row,) = found.rows
+    # Conceptual: (1 + 1/2 + 1/2) / 3 each.
+    assert (row.improvement.first.n, row.improvement.second.n) == (3, 3)
+    assert row.improvement.first.value == pytest.approx(2 / 3)
+    assert found.joined == 12 and any("--where original" in note for note in found.notes)
+
+
+def test_originals_alone(rephrased: Study) -> None:
+    found = compare_sets(rephrased, "kind=conceptual,descriptive", "reciprocal_rank", where="original")
+    (row,) = found.rows
+    assert (row.improvement.first.n, row.improvement.first.value) == (3, 1.0)
+    assert found.joined == 0 and "where original" in found.tables()[""].caption
+    assert compare_sets(
+        rephrased, "kind=conceptual,descriptive", "reciprocal_rank", where="not original"
+    ).rows[0].improvement.first.value == pytest.approx(0.5)
+
+
+def test_queries_are_originals_unless_asked(rephrased: Study) -> None:
+    found = queries(rephrased, "reciprocal_rank")
+    assert found.queries.height == 6 and any("12 rephrasings are left out" in note for note in found.notes)
+    assert queries(rephrased, "reciprocal_rank", with_rephrasings=True).queries.height == 18

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image as Pillow
 
-from sightline.comparison.powered import PoweredComparison, mean_of, powered
+from sightline.comparison.powered import PoweredComparison, powered
 from sightline.comparison.scored_units import Units
 from sightline.errors import DataError, UsageError
 from sightline.judging.truth import truth
@@ -28,7 +28,7 @@ from sightline.records import (
 )
 from sightline.statistics.crossed import Panel
 from sightline.statistics.intervals import mean_interval
-from sightline.statistics.prediction_powered import powered_mean
+from sightline.statistics.prediction_powered import powered_estimate, powered_mean
 from sightline.study.study import Study, create_study
 from sightline.study.writing.loading import load
 
@@ -205,7 +205,7 @@ def test_coverage_of_yes_and_no(n: int, strength: float) -> None:
         truth[n:] = np.nan
         people = mean_interval(truth, low=0, high=1)
         fit = powered_mean(truth, measure)
-        found = people if fit is None else mean_of(fit, fit.variance, (0.0, 1.0), yes_no=True)
+        found = people if fit is None else powered_estimate(fit, fit.variance, (0.0, 1.0), yes_no=True)
         hits += found.low <= 0.5 <= found.high
         ratios.append((found.high - found.low) / (people.high - people.low))
     # .95 +- .046 at three standard errors; mid-P may cover more.
@@ -230,7 +230,7 @@ def test_coverage_with_raters(second: int | None) -> None:
         measure = right + rng.normal(0, 0.5, (200, 2))
         units = Units(truth, measure, measure, np.ones((200, 2), dtype=bool), "ab", 200, panel, "")
         fit = units.fit(0, second)
-        found = mean_of(fit, units.with_raters(fit, 0, second), (None, None))
+        found = powered_estimate(fit, units.with_raters(fit, 0, second), (None, None))
         hits += found.low <= 0 <= found.high
     # .95 +- .038 at three standard errors.
     assert 0.912 <= hits / 300 <= 0.988

@@ -18,10 +18,13 @@ from sightline.language import wordnet
 from sightline.language.wordnet import Synset
 from sightline.measures.score import score
 from sightline.records import (
+    AnnotatorKey,
     Answer,
+    Image,
     ImageKey,
     Item,
     Judgement,
+    KnownAnswer,
     Prompt,
     PromptKey,
     Question,
@@ -117,6 +120,43 @@ def test_groups_and_agreement_by_hand(study: Study, found: QueryAnalysis) -> Non
     split = breakdown(study, "reciprocal_rank", "kind")
     cells = {cell.group: cell.mean.value for cell in split.rows}
     assert cells == pytest.approx({"descriptive": (1 + 1 / 3) / 2, "conceptual": (1 / 2 + 1 / 4) / 2})
+
+
+def test_the_figures_of_any_study(study: Study) -> None:
+    """ConQA's figure 4, how far people agree on each query, and figure 2, what the judged images show."""
+    shown = {"objects": [{"kind": "dog"}, {"kind": "dog"}, {"kind": "cup"}]}
+    scenes = [Image(ImageKey("c", "hit"), scene=shown), Image(ImageKey("c", "0"), scene=shown)]
+    load(study, scenes, importer="test", path="scenes", digest="2")
+    score(study, "reciprocal_rank")
+    found = queries(study, "reciprocal_rank")
+    # Fully relevant and unsure of the second and fourth query; fully relevant and irrelevant of the others.
+    assert [(row.prompt, list(row.counts)) for row in found.by_query] == [
+        ("aa bbb", [1, 0, 1, 0, 0]),
+        ("aa bbb cccc ddddd", [1, 0, 1, 0, 0]),
+        ("aa", [1, 0, 0, 0, 1]),
+        ("aa bbb cccc", [1, 0, 0, 0, 1]),
+    ]
+    # Of the judged images only `hit` has a scene; a kind counts once per image, and "0" was never judged.
+    assert list(found.kinds) == [("cup", 1), ("dog", 1)]
+    assert list(found.figures()) == ["agreement", "kinds"]
+
+
+def test_control_items_of_imported_votes(study: Study) -> None:
+    """ConQA's figure 3 for votes that came in by name: two controls known to be irrelevant."""
+    controls = [Item(PromptKey("q", str(n)), image=ImageKey("c", "other")) for n in (0, 2)]
+    ann, bob = AnnotatorKey("crowd", "ann"), AnnotatorKey("crowd", "bob")
+    votes = [(ann, 0, 0.0), (ann, 1, 0.0), (bob, 0, 1.0)]
+    records: list[Record] = [KnownAnswer("relevance", item, "known", 0.0) for item in controls]
+    records += [
+        Judgement("relevance", controls[item], value, annotator, control=True)
+        for annotator, item, value in votes
+    ]
+    load(study, records, importer="test", path="controls", digest="3")
+    score(study, "reciprocal_rank")
+    found = queries(study, "reciprocal_rank")
+    passed = [(each.name, each.passed, each.failed) for each in found.controls]
+    assert passed == [("ann", 2, 0), ("bob", 0, 1)]
+    assert "controls" in found.figures() and "controls" in found.tables()
 
 
 def test_the_tables_have_the_spread_and_the_adjusted_p(found: QueryAnalysis) -> None:

@@ -19,6 +19,7 @@ from sightline.records import (
     Answer,
     Image,
     ImageKey,
+    ImageTag,
     Item,
     Judgement,
     Prompt,
@@ -28,7 +29,7 @@ from sightline.records import (
     System,
     Truth,
 )
-from sightline.study import reading
+from sightline.study import listing, reading
 from sightline.study.study import Study, create_study, open_study
 from sightline.study.writing import settling
 from sightline.study.writing.loading import load
@@ -49,11 +50,12 @@ def records(tmp_path: Path) -> Iterator[Record]:
     )
     yield Prompt(B, "zwei Hündchen 🐕", {"split": "test"}, [("builds_on", A), ("rephrases", A)])
     yield System("search", "retriever", "pictures")
-    yield Image(ONE, str(tmp_path / "1.png"))
+    yield Image(ONE, str(tmp_path / "1.png"), tags={"blur": "=strong"})
     yield Image(THREE, captions=["a photo", "another, longer one"])
     yield Answer(
         A, "paint", 0, ONE, seed=2**40, settings={"steps": 30, "scale": 7.5, "name": "x", "fast": True}
     )
+    yield ImageTag(ONE, "blur", "weak", B)
     yield Answer(A, "paint", 1, None, seed=6, failure="refused")
     yield Answer(B, "paint", 0, TWO)
     yield Answer(B, "search", 0, THREE, 0.75)
@@ -94,13 +96,28 @@ def test_what_goes_out_comes_back(study: Study, tmp_path: Path, form: str) -> No
         assert before.height > 0
 
 
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
+def test_tags_of_images_come_back_with_the_folder(study: Study, tmp_path: Path, form: str) -> None:
+    sightline.export(study, tmp_path / "out", form=form)
+    with create_study(tmp_path / "back") as back:
+        sightline.import_(back, tmp_path / "out")
+        assert listing.named_image_tags(back).rows() == [
+            (*ONE, None, None, "blur", "=strong"),
+            (*ONE, *B, "blur", "weak"),
+        ]
+        sightline.undo(back, 1)
+        assert listing.named_image_tags(back).is_empty()
+
+
 def test_what_is_written_is_told(study: Study, tmp_path: Path) -> None:
     sightline.score(study, ["words", "blank"])
     told = sightline.export(study, tmp_path / "out")
     assert told.rows == {
-        "prompts": 2, "tags": 3, "links": 2, "systems": 2, "answers": 5, "images": 3, "captions": 2,
-        "scenes": 0, "references": 0, "questions": 2, "annotators": 2, "controls": 0, "rounds": 0,
+        "prompts": 2, "tags": 3, "links": 2, "systems": 2, "answers": 5, "images": 3,
+        "image_tags": 2, "captions": 2, "scenes": 0, "references": 0, "questions": 2, "annotators": 2,
+        "controls": 0, "rounds": 0,
         "round_items": 0, "tasks": 0, "judgements": 5, "truths": 3, "scores": 3, "predictions": 0,
+        "remarks": 0,
     }  # fmt: skip
     assert {Path(file).name for file in told.files} == {
         *(f"{name}.csv" for name in TABLES),

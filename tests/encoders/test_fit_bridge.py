@@ -73,7 +73,7 @@ def test_a_bridge_is_fitted_told_about_and_used(halves: Study, tmp_path: Path) -
     fitted = fit_bridge(halves, "halves", **LIGHT, folds=4)
     assert (fitted.images, fitted.captions, fitted.left_out, fitted.among) == (48, 96, 0, 12)
     digest = hashlib.sha256(fitted.path.read_bytes()).hexdigest()
-    assert fitted.path == halves.home / "bridges" / f"halves-{digest[:16]}.npz"
+    assert fitted.path == halves.home / "bridges" / f"halves_{digest[:16]}.npz"
     assert [hit.k for hit in fitted.hits] == [1, 5, 10]
     first, _, tenth = fitted.hits
     assert first.chance == pytest.approx(1 / 12) and tenth.chance == pytest.approx(10 / 12)
@@ -94,7 +94,7 @@ def test_a_bridge_is_fitted_told_about_and_used(halves: Study, tmp_path: Path) -
 
     found = retrieve(halves, "bridged", f"exact(encoder={fitted.encoder})", collection="halves", k=3)
     assert found.answers == 3
-    (ran,) = score(halves, f"embedding_similarity(encoder={fitted.encoder})").runs
+    (ran,) = score(halves, f"bridge_similarity(name={fitted.called!r})").runs
     assert ran.computed == 3 and not ran.reasons
 
 
@@ -176,7 +176,7 @@ def test_the_name_stands_for_the_content(halves: Study, tmp_path: Path) -> None:
     one, two = (registry.configure("encoder", each.encoder).identity for each in (fitted, again))
     assert one != two
     # Shared under another folder it is still itself; another bridge put in its place is noticed.
-    shared = tmp_path / f"ours-{fitted.path.stem.rpartition('-')[2]}.npz"
+    shared = tmp_path / f"ours-{fitted.path.stem.rpartition('_')[2]}.npz"
     shutil.copy(fitted.path, shared)
     registry.configure("encoder", "bridge", path=str(shared), **INSIDE).load()
     shutil.copy(again.path, shared)
@@ -207,7 +207,7 @@ def test_what_is_no_bridge_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(UsageError, match="needs the path"):
         loaded("")
-    with pytest.raises(UsageError, match="no such fitted bridge"):
+    with pytest.raises(UsageError, match="no fitted bridge"):
         loaded(str(tmp_path / "none.npz"))
     (tmp_path / "text.npz").write_text("no arrays")
     np.savez(tmp_path / "other.npz", about=np.array("{}"), centre=np.zeros(3))

@@ -13,7 +13,8 @@ from PIL import Image as Pillow
 import sightline
 from sightline.errors import DataError, UsageError
 from sightline.judging import assignment
-from sightline.judging.annotate import annotate, declare
+from sightline.judging.annotate import annotate
+from sightline.judging.declaring import declare, save
 from sightline.judging.store import answering, tokens
 from sightline.judging.store import tasks as pages
 from sightline.judging.store.answering import SubmittedAnswer
@@ -161,13 +162,16 @@ def test_status_tells_how_far_a_round_is(judged: Study) -> None:
 
 
 def test_a_mode_adds_a_round(study: Study) -> None:
-    assert declare(study, "two_sliders") == "two_sliders" == declare(study, "two_sliders")
-    told = (study.home / "study.toml").read_text("utf-8")
-    assert told.count("[annotate.two_sliders]") == 1
-    found = annotate(study, ["two_sliders"]).rounds
+    declared = declare(study, "two_sliders")
+    assert list(declared.names) == ["two_sliders"]
+    file = study.home / "study.toml"
+    assert "two_sliders" not in file.read_text("utf-8")
+    found = annotate(study, declared.names, declared=declared).rounds
     assert found[0].items == (PROMPTS + CONTROLS) * 4
+    assert declare(study, "two_sliders").text is None
+    assert file.read_text("utf-8").count("[annotate.two_sliders]") == 1
     # A mode that hides a photo does without one until it is named: the round it adds is served as it is.
-    declare(study, "graded_relevance(images=4)")
+    save(study, declare(study, "graded_relevance(images=4)"))
     assert annotate(study, ["graded_relevance"]).rounds[0].items == PROMPTS + CONTROLS
 
 

@@ -39,8 +39,8 @@ LABELS = [LabelCount("q", s, label, n) for s, label, n in (
 
 
 def judged(name: str, n: int, *ends: float, of: int = 0, reason: str | None = None) -> RoundAnnotator:
-    kappa = Coefficient(*(ends or (None,)), n=of, reason=reason, name="Cohen's kappa")
-    return RoundAnnotator(name, judgements=n, kappa={"q": kappa})
+    alpha = Coefficient(*(ends or (None,)), n=of, reason=reason, name="Krippendorff's alpha (nominal)")
+    return RoundAnnotator(name, judgements=n, agreement={"q": alpha})
 
 
 def query(text: str, counts: list[int]) -> QueryCategories:
@@ -91,7 +91,7 @@ def test_labels_stand_in_their_order_with_their_numbers() -> None:
     assert [column.heading for column in table.columns] == ["system", "no", "low", "high", "all"]
 
 
-def test_annotators_have_judgements_and_kappa() -> None:
+def test_annotators_have_judgements_and_agreement() -> None:
     spec = charts.annotators_chart(PEOPLE, "q")
     shown = texts(spec)
     assert "ann (40)" in shown and "bob (7)" in shown

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from PIL import Image as Pillow
 from scipy.stats import chisquare
 
-from sightline.errors import DataError, SightlineError, UsageError
+from sightline.errors import DataError, SightlineError, StudyError, UsageError
 from sightline.judging.items import build
 from sightline.judging.planning import workload_of
 from sightline.judging.rounds import RoundSettings, round_settings
@@ -24,6 +24,7 @@ from sightline.judging.store.rounds import NewItem, NewSlot
 from sightline.records import Answer, Image, ImageKey, Mode, Prompt, PromptKey, Question, Record
 from sightline.study import reading
 from sightline.study.study import SETTINGS_FILE, Study, create_study, read_settings
+from sightline.study.writing.image_tags import set_image_tags
 from sightline.study.writing.loading import load
 
 RELEVANCE = Question("relevance", "ordinal", 0, 2, 1, {"0": "none", "1": "low", "2": "high"}, "Relevant?")
@@ -171,6 +172,25 @@ def test_suite_systems_top_and_sample_say_which(study: Study, built: Build) -> N
     assert "photos" in caught.value.remedy and "[annotate.r]" in caught.value.where
     with pytest.raises(UsageError, match="5 prompts cannot be drawn out of 4"):
         built(GRID, "sample = 5")
+
+
+def test_a_tag_says_which(study: Study, built: Build) -> None:
+    called = {name: key for key, name in names(study).items()}
+    prompts = dict(reading.prompts(study).select("ref", "prompt_id").iter_rows())
+    # One whatever it answers, one as the answer to its prompt, one as that to another: nobody gave it there.
+    set_image_tags(study, [(called["0-a-0.png"], 0), (called["1-b-2.png"], prompts["1"])], "odd", "yes")
+    set_image_tags(study, [(called["2-a-1.png"], prompts["3"])], "odd", "yes")
+    set_image_tags(study, [(called["3-b-3.png"], 0)], "odd", "no")
+    assert shown(study, built(SINGLE, 'where = "tag:odd=yes"')) == ["0-a-0.png", "1-b-2.png"]
+    assert shown(study, built(SINGLE, 'where = "tag:odd"')) == ["0-a-0.png", "1-b-2.png", "3-b-3.png"]
+    assert shown(study, built(SINGLE, 'where = "tag:odd"\nsystems = ["a"]')) == ["0-a-0.png"]
+    even = built(SINGLE, 'where = "tag:half=even"\nsystems = ["a"]')
+    assert shown(study, even) == everything("a", prompts=(0, 2))
+    with pytest.raises(UsageError, match="no answer has the tag 'ood'") as caught:
+        built(SINGLE, 'where = "tag:ood"')
+    assert "odd" in caught.value.remedy
+    with pytest.raises(StudyError, match="where"):
+        built(SINGLE, 'where = "odd"')
 
 
 def test_what_cannot_be_shown_is_left_out_and_nothing_moves_up(
@@ -430,9 +450,12 @@ def test_a_tag_nobody_has_is_told(study: Study, built: Build) -> None:
 
 def test_pairs_of_one_system(study: Study, built: Build) -> None:
     items = built(PAIR, "systems = ['a', 'b']\npairs = 7")
-    assert len(items) == 28 and all(len(item.slots) == 1 for item in items)
+    # Seven of each system: 4 prompts x 2 systems x 7.
+    assert len(items) == 56 and all(len(item.slots) == 1 for item in items)
+    whose = Counter(said[:4] for said in shown(study, items))
+    assert set(whose.values()) == {7} and len(whose) == 8
     found = {item.slots[0].ids for item in items}
-    assert len(found) == 28 and all(ids[2] < ids[3] and ids[1] == ids[4] == 0 for ids in found)
+    assert len(found) == 56 and all(ids[2] < ids[3] and ids[1] == ids[4] == 0 for ids in found)
     for said in shown(study, items):
         first, second = said.split("|")
         assert first[:4] == second[:4]
@@ -477,7 +500,8 @@ def test_every_pair_and_triplet_has_the_same_chance(tmp_path: Path, mode: Mode, 
             for seed in range(50 * possible // 4)
             for item in build(study, told.model_copy(update={"seed": seed}))
         )
-    assert len(drawn) == possible and sum(drawn.values()) == 50 * possible // 4 * 4
+    of_each = 1 if mode.compares == "systems" else 2
+    assert len(drawn) == possible and sum(drawn.values()) == of_each * (50 * possible // 4 * 4)
     assert chisquare(list(drawn.values())).pvalue > 1e-4
 
 
@@ -551,7 +575,8 @@ def test_every_check_has_the_same_chance(tmp_path: Path) -> None:
 def test_a_plan_counts_what_is_built(study: Study) -> None:
     (study.home / "controls.csv").write_text(KNOWN)
     lines = "systems = ['a', 'b']\nper_item = 2\nprice = 0.5\nfee = 0.1"
-    found = workload_of(study, settings_of(study, GRID, lines, "file = 'controls.csv'\nimages = 1"))
+    settings = settings_of(study, GRID, lines, "file = 'controls.csv'\nimages = 1")
+    found = workload_of(settings, build(study, settings))
     # 10, 12, 11 and 12 images; 4, 5, 4 and 5 a page: 3 pages each, those of prompts 0 and 2 with a control.
     assert (found.items, found.tasks, found.control_images) == (12, 24, 12)
     # 24 x 0.5 x 1.1 = 13.20, and 24 minutes.

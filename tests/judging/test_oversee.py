@@ -20,6 +20,7 @@ from sightline.judging import oversee
 from sightline.judging.annotate import annotate
 from sightline.judging.labels import categories_by_query, labels_by_system
 from sightline.judging.overview import overview
+from sightline.judging.reopening import Reopened, reopen
 from sightline.judging.store import rounds, tokens
 from sightline.judging.truth import truth
 from sightline.records import (
@@ -37,7 +38,7 @@ from sightline.samples.annotators import Annotator
 from sightline.samples.judging import judge_round
 from sightline.study import listing, reading
 from sightline.study.schema import database
-from sightline.study.study import Study, create_study
+from sightline.study.study import Study, create_study, open_study
 from sightline.study.writing.loading import load
 
 NOW = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
@@ -406,3 +407,61 @@ def test_all_of_it_on_postgresql(tmp_path: Path, postgres_url: str) -> None:
         assert categories_by_query(shared, "fits") is not None
         table = oversee.judgements_csv(shared, "fits")
         assert oversee.take_in(shared, table.encode(), "t.csv").known == 20
+
+
+def test_whom_a_rule_excludes_loses_their_places_to_others(tmp_path: Path) -> None:
+    with make(tmp_path / "study") as study:
+        settings_file = study.home / "study.toml"
+        settings_file.write_text(SETTINGS.replace("rules = []", 'rules = ["one_value(least=4)"]'))
+    with open_study(tmp_path / "study") as study:
+        right = {key: float(key % 2) for (key,) in reading.images(study).select("image_id").iter_rows()}
+        careless = Annotator("bob", "careless", bias=5.0)
+        judge_round(study, "fits", (PEOPLE[0], careless), right, 10, NOW)
+        before = overview(study, "fits", NOW).progress
+        assert (before.done, before.wanted, before.judgements) == (20, 20, 20)
+        found = reopen(study, "fits")
+        assert (list(found.out), list(found.back)) == (["bob"], [])
+        assert reopen(study, "fits") == Reopened(), "it is done once"
+        after = overview(study, "fits", NOW)
+        # Ten items have one valid judgement each, and two are wanted.
+        assert (after.progress.done, after.progress.judgements, after.progress.people_missing) == (10, 10, 1)
+        assert {person.name: person.screened for person in after.people} == {"ann": False, "bob": True}
+        (settled,) = truth(study).questions
+        assert dict(settled.reopened) == {"fits": 10}
+        assert any("10 judgements are wanted again in the round fits" in note for note in settled.notes)
+        judge_round(study, "fits", (PEOPLE[2],), right, 10, NOW)
+        whole = overview(study, "fits", NOW).progress
+        assert (whole.done, whole.judgements, whole.people_missing) == (20, 20, 0)
+        assert not truth(study).questions[0].reopened
+        assert [what for what, _ in log(study)].count("screen") == 1
+        # Without the rule, the places come back; the third judgement of an item is one more than wanted.
+        settings_file.write_text(SETTINGS)
+    with open_study(tmp_path / "study") as study:
+        assert list(reopen(study, "fits").back) == ["bob"]
+        assert overview(study, "fits", NOW).progress.done == 20
+
+
+def test_where_rules_would_exclude_everybody_nothing_is_reopened(tmp_path: Path) -> None:
+    with make(tmp_path / "study") as study:
+        (study.home / "study.toml").write_text(
+            SETTINGS.replace("rules = []", 'rules = ["one_value(least=4)"]')
+        )
+    with open_study(tmp_path / "study") as study:
+        right = dict.fromkeys(reading.images(study)["image_id"].to_list(), 1.0)
+        judge_round(
+            study, "fits", [Annotator(n, "careless", bias=5.0) for n in ("ann", "bob")], right, 10, NOW
+        )
+        assert reopen(study, "fits") == Reopened()
+        assert overview(study, "fits", NOW).progress.done == 20
+
+
+def test_control_annotators_are_invited_with_the_round(study: Study) -> None:
+    found = annotate(study, invite=["ann"], control=["carla"])
+    assert [(each.name, each.role) for each in found.invitations] == [
+        ("ann", "annotator"),
+        ("carla", "control"),
+    ]
+    assert {each.name: each.role for each in overview(study, "fits", NOW).people} == {
+        "ann": "annotator",
+        "carla": "control",
+    }

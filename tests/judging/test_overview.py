@@ -23,6 +23,7 @@ from sightline.judging.store import answering, rounds, tokens
 from sightline.judging.store.answering import SubmittedAnswer
 from sightline.judging.store.rounds import NewItem, NewSlot
 from sightline.judging.store.tasks import Task
+from sightline.judging.truth import truth
 from sightline.records import Answer, Image, ImageKey, Prompt, PromptKey, Question, Record
 from sightline.samples.annotators import Annotator, panel
 from sightline.samples.judging import judge_round
@@ -33,6 +34,7 @@ from sightline.study.writing.loading import load
 
 NOW = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 YES_NO = Question("fits", "nominal", 0, 1, 1, {"1": "yes", "0": "no"}, "Does it fit?")
+BETTER = Question("better", "ordinal", 0, 1, labels={"0": "A", "1": "B"}, direction="none")
 SETTINGS = {
     "per_item": 2, "ahead": 1, "session_pages": 100, "rest_minutes": 0, "hold_hours": 10_000, "price": 0.2,
     "fee": 0.1, "repeat": 0.0, "controls": {"pages": 0, "of": 5},
@@ -172,10 +174,96 @@ def test_agreement_and_disputes_by_hand(ten: Study) -> None:
     assert dispute.votes == [Vote("bob", 0.0), Vote("ann", 1.0)]
     # Half and half is one bit.
     assert dispute.spread == pytest.approx(1.0)
-    # Cohen's kappa with the only other: 9 of 10 equal, by chance .5 x .4 + .5 x .6 = .5, so (.9 - .5) / .5.
+    # Each has only the other: the alpha of both is that of each, under the same name.
     for person in found.people:
-        assert person.kappa["fits"].value == pytest.approx(0.8)
-        assert person.with_others["fits"].value == pytest.approx(0.8)
+        assert person.agreement["fits"].value == pytest.approx(1 - 38 / 198)
+        assert person.agreement["fits"].name == alpha.name == "Krippendorff's alpha (nominal)"
+
+
+def paired(folder: Path, items: int) -> Study:
+    """A round of pairs: odd's image of a prompt is A, even's B; as they are shown, sides change at random."""
+    study = create_study(folder, settings="[screening]\nrules = ['one_value(least=4)']\n")
+    records: list[Record] = []
+    for number in range(items):
+        prompt = PromptKey("s", str(number))
+        records.append(Prompt(prompt, f"prompt {number}"))
+        for system in ("odd", "even"):
+            image = ImageKey("c", f"{system}-{number}.png")
+            records += [Image(image), Answer(prompt, system, 0, image)]
+    load(study, records, importer="test", path="test", digest="1")
+    answers = reading.answers(study).sort("prompt_id", "image_id")
+    made = []
+    for prompt in answers["prompt_id"].unique().sort().to_list():
+        one, other = answers.filter(answers["prompt_id"] == prompt)["image_id"].to_list()
+        made.append(NewItem("work", [NewSlot((prompt, 0, one, other, 0))]))
+    rounds.open_round(study, "r", "preference", [BETTER], {**SETTINGS, "swaps": True}, 0, made)
+    return study
+
+
+def prefer(study: Study, who: str, choose: Callable[[str, bool], float], took: float = 10.0) -> None:
+    """Somebody does all pairs; `choose` is given the prompt and whether the sides are swapped."""
+    texts = dict(reading.prompts(study).select("prompt_id", "text").rows())
+    round_, at = rounds.get_round(study, "r"), NOW
+    while True:
+        with database.writing(study.engine, durable=False) as connection:
+            key = tokens.annotator(connection, who)
+            assigned = assign(connection, round_, key, "annotator", at)
+            if not assigned.tasks:
+                return
+            task = assigned.tasks[0]
+            at += timedelta(seconds=took)
+            (slot,) = task.slots
+            value = choose(texts[slot.prompt_id], slot.swapped)
+            told = SubmittedAnswer(
+                f"{who}-{task.key[:24]}", task.key, 0, "better", value, None, int(took * 1000)
+            )
+            answering.record_answers(connection, round_, key, [told], at.strftime("%Y-%m-%dT%H:%M:%SZ"))
+
+
+def odd_wins(text: str, swapped: bool) -> float:
+    """Odd's image, which is A unless the sides are swapped."""
+    return float(swapped)
+
+
+def odd_wins_but_once(text: str, swapped: bool) -> float:
+    return float(swapped) if text != "prompt 0" else float(not swapped)
+
+
+def test_agreement_on_pairs_does_not_depend_on_which_image_came_first(tmp_path: Path) -> None:
+    with paired(tmp_path / "one", 4) as study:
+        prefer(study, "ann", odd_wins)
+        prefer(study, "bob", odd_wins)
+        # Both prefer odd's images throughout, which is perfect agreement, not a lack of variety.
+        assert overview(study, "r", NOW).agreement["better"].value == 1
+    with paired(tmp_path / "two", 4) as study:
+        prefer(study, "ann", odd_wins)
+        prefer(study, "bob", odd_wins_but_once)
+        found = overview(study, "r", NOW)
+        # Every item both ways round: 16 votes, half of them 1; one item of four differs, twice. Alpha is
+        # 1 - (16 - 1) x (2 + 2) / (16^2 - 8^2 - 8^2), as `truth` has it.
+        assert found.agreement["better"].value == pytest.approx(1 - 15 * 4 / 128)
+        assert found.people[0].agreement["better"].value == pytest.approx(1 - 15 * 4 / 128)
+        (settled,) = truth(study).questions
+        assert settled.agreement.value == found.agreement["better"].value
+
+
+def test_always_the_left_image_is_told_and_always_the_same_system_is_not(tmp_path: Path) -> None:
+    with paired(tmp_path / "study", 14) as study:
+        prefer(study, "ann", odd_wins)
+        prefer(study, "bob", lambda text, swapped: 0.0, took=0.2)
+        found = overview(study, "r", NOW)
+    assert {(each.annotator, each.question, each.kind) for each in found.alerts} == {
+        ("bob", "", "speed"),
+        ("bob", "better", "constant"),
+    }
+    texts = {each.kind: each.text for each in found.alerts}
+    assert texts["constant"].startswith("gave “A” in all of 14 answers; though sides are drawn at random")
+    assert texts["speed"] == (
+        "takes 0.2 s per task (median of 14); to look and choose takes 0.5 s at the very least"
+    )
+    # The rule of study.toml sees what was given, too.
+    risks = {person.name: [each.rule for each in person.risks] for person in found.people}
+    assert risks == {"ann": [], "bob": ["one_value(least=4)"]}
 
 
 def test_a_decision_is_shown_and_sinks_below_what_is_open(ten: Study) -> None:
@@ -352,7 +440,7 @@ def test_the_spiteful_is_told_from_the_careful(simulated: Study) -> None:
     assert "control_kappa" not in {risk.rule for risk in amara.risks}
     assert hugo.failed > amara.failed and amara.passed > hugo.passed
     assert (amara.reference.value or 0) > 0.9 > 0.8 > (hugo.reference.value or 0)
-    assert hugo.with_others["relevance"].value < 0.35 < amara.with_others["relevance"].value
+    assert hugo.agreement["relevance"].value < 0.35 < amara.agreement["relevance"].value
     assert hugo.seconds < amara.seconds / 2
     # Whoever judged the controls beforehand is shown as such, and not tested against themselves.
     trusted = people["control-1"]

@@ -299,7 +299,7 @@ def test_what_study_toml_says_of_a_question_is_checked(read: Reader, lines: str,
         ({"layout": "circle"}, "layout 'circle'"),
         ({"compares": "people"}, "compares 'people'"),
         ({"images": 0}, "shows 0 images"),
-        ({"both_bad": "neither"}, "only pairs can be"),
+        ({"both_bad": "neither"}, "only pairs and triplets can be"),
         ({"layout": "triplet", "compares": "systems"}, "compares two systems with a reference"),
     ],
 )

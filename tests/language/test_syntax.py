@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,7 +13,7 @@ from hypothesis import strategies as st
 from sightline.errors import MissingPackage
 from sightline.language import parsing
 from sightline.language.parsing import Parser, Token
-from sightline.language.syntax import RATIOS, UNITS, Tree, ratios, units, word_order, yngve_depth
+from sightline.language.syntax import UNITS, Tree, ratios, units, word_order, yngve_depth
 
 
 def parse(written: str) -> list[Token]:
@@ -54,6 +56,7 @@ HOW = (
     "how/WRB/SCONJ/advmod/5 he/PRP/PRON/nsubj/5 swims/VBZ/VERB/ccomp/2"
 )
 PARTICIPLE = "a/DT/DET/det/2 dog/NN/NOUN/ROOT/2 running/VBG/VERB/acl/2 fast/RB/ADV/advmod/3"
+RELATIVE = "a/DT/DET/det/2 cat/NN/NOUN/ROOT/2 that/WDT/PRON/nsubj/4 sleeps/VBZ/VERB/relcl/2"
 OWNER = "John/NNP/PROPN/poss/3 's/POS/PART/case/1 dog/NN/NOUN/ROOT/3"
 LISTED = (
     "red/JJ/ADJ/amod/6 ,/,/PUNCT/punct/1 green/JJ/ADJ/conj/1 and/CC/CCONJ/cc/3 blue/JJ/ADJ/conj/3 "
@@ -65,8 +68,11 @@ PASSIVE = "He/PRP/PRON/nsubjpass/3 was/VBD/AUX/auxpass/3 seen/VBN/VERB/ROOT/3"
 # Counts in the order of UNITS: words, sentences, verb phrases, clauses, T-units; dependent clauses, complex
 # T-units, coordinate phrases, complex nominals.
 BY_HAND = {
-    # One noun phrase with another in its prepositional phrase; no verb, so no clause and no T-unit.
-    PHRASE: (6, 1, 0, 0, 0, 0, 0, 0, 2),
+    # A noun phrase with another in its prepositional phrase: a fragment, which L2SCA counts as a T-unit, and
+    # as a clause since it holds none; no verb phrase.
+    PHRASE: (6, 1, 0, 1, 1, 0, 0, 0, 2),
+    # The relative clause of a fragment is dependent and the only clause; a fragment is no complex T-unit.
+    RELATIVE: (4, 1, 1, 1, 1, 1, 0, 0, 1),
     # saw | ran (relative), barked (complement), was (adverbial). Nominals: the boy who ran; that ... barked.
     NESTED: (14, 1, 4, 4, 1, 3, 1, 0, 2),
     # One subject: one clause with a coordinate verb phrase.
@@ -83,13 +89,13 @@ BY_HAND = {
     # A clause with "how" is dependent, but by L2SCA's pattern no nominal.
     HOW: (5, 1, 2, 2, 1, 1, 1, 0, 0),
     # The participle lies under NP: no verb phrase of an S, but it makes the nominal complex.
-    PARTICIPLE: (4, 1, 0, 0, 0, 0, 0, 0, 1),
-    OWNER: (3, 1, 0, 0, 0, 0, 0, 0, 1),
+    PARTICIPLE: (4, 1, 0, 1, 1, 0, 0, 0, 1),
+    OWNER: (3, 1, 0, 1, 1, 0, 0, 0, 1),
     # Three adjectives in one chain are one coordinate phrase.
-    LISTED: (5, 1, 0, 0, 0, 0, 0, 1, 1),
+    LISTED: (5, 1, 0, 1, 1, 0, 0, 1, 1),
     QUESTION: (3, 1, 1, 1, 1, 0, 0, 0, 0),
     PASSIVE: (3, 1, 1, 1, 1, 0, 0, 0, 0),
-    f"{SHARED}\n{PHRASE}": (10, 2, 1, 1, 1, 0, 0, 1, 2),
+    f"{SHARED}\n{PHRASE}": (10, 2, 1, 2, 2, 0, 0, 1, 2),
 }
 
 
@@ -131,10 +137,25 @@ def test_ratios_by_hand() -> None:
 
 
 def test_ratios_without_a_unit() -> None:
-    counted = units(Tree(parse(PHRASE)))
+    counted = units(Tree(parse("!/./PUNCT/ROOT/1")))
     assert ratios(counted)["mean_t_unit_length"] == 0
-    undefined = {name for name, value in ratios(counted, undefined=-1).items() if value == -1}
-    assert undefined == {name for name, (_, below) in RATIOS.items() if below in ("t_units", "clauses")}
+    assert set(ratios(counted, undefined=-1).values()) == {-1}
+
+
+def test_prompts_are_fragments(data: Path) -> None:
+    """PartiPrompts against the means of W1KP's Table 2, which are over DiffusionDB's longer prompts."""
+    pytest.importorskip("spacy")
+    lines = (data / "prompt_suites" / "partiprompts" / "PartiPrompts.tsv").read_text("utf-8").splitlines()
+    texts = [line.split("\t")[0] for line in lines[1::6]]
+    trees = [Tree(tokens) for tokens in parsing.find()(texts)]
+    counted = [units(tree) for tree in trees if tree.words]
+    assert all(each["t_units"] > 0 for each in counted)
+    means = {name: float(np.mean([each[name] for each in counted])) for name in UNITS}
+    # The paper's mean is .92 T-units per prompt; at most one prompt in five has a verb at its root.
+    assert means["t_units"] == pytest.approx(0.92, abs=0.3)
+    assert np.mean([len(tree.fragments) > 0 for tree in trees]) > 0.8
+    # Complex nominals per T-unit, 2.16 there, grow with the length of the prompt: 24.6 words there, 9 here.
+    assert 1 < means["complex_nominals"] / means["t_units"] < 2.16
 
 
 def test_yngve_depth_by_hand() -> None:
@@ -187,7 +208,7 @@ def trees(draw: st.DrawFn) -> Tree:
 def test_units_of_any_tree(tree: Tree) -> None:
     counted = units(tree)
     assert set(tree.dependent_clauses).isdisjoint(tree.t_units)
-    assert set(tree.dependent_clauses) <= set(tree.clauses) <= set(tree.verb_phrases)
+    assert set(tree.dependent_clauses) <= set(tree.clauses) - set(tree.fragments) <= set(tree.verb_phrases)
     assert set(tree.complex_t_units) <= set(tree.t_units)
     assert counted["complex_t_units"] <= counted["dependent_clauses"]
     assert all(value >= 0 for value in ratios(counted).values())

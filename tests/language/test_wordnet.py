@@ -9,6 +9,7 @@ import pytest
 
 from sightline.errors import DataError
 from sightline.language import wordnet
+from sightline.language.lexicon import word_relations
 from sightline.language.wordnet import Synset, WordNet
 
 HEAD = "  1 This software and database is WordNet 3.0 Copyright 2006 by nobody at all.  \n"
@@ -72,6 +73,26 @@ def write(folder: Path) -> dict[str, Synset]:
 def small(tmp_path: Path) -> Small:
     where = write(tmp_path / "dict")
     return WordNet(tmp_path / "dict"), where
+
+
+def test_merged_senses_count_once(small: Small, tmp_path: Path) -> None:
+    words, where = small
+    fine, fines, well = where["fine"], where["fines"], where["well"]
+    file = tmp_path / "merged.txt"
+    file.write_text(f"# two senses of fine\na{fine.offset:08d} {fines.offset:08d}-s\n\nr{well.offset:08d}\n")
+    merged = wordnet.read_merged(file)
+    assert merged == {fine: 2, fines: 2, well: 4}
+    assert wordnet.count_senses(words.synsets("fine"), {}) == 2
+    assert wordnet.count_senses([*words.synsets("fine"), *words.synsets("well")], merged) == 2
+    assert word_relations("fine", words, merged).senses == 1 and word_relations("fine", words).senses == 2
+    for wrong, said in (
+        ("n123", "'n123' is no sense"),
+        ("n00000001\n00000001-n", "also in the group of line 1"),
+    ):
+        file.write_text(wrong)
+        with pytest.raises(DataError, match=said) as caught:
+            wordnet.read_merged(file)
+        assert str(file) in str(caught.value.where)
 
 
 def test_senses_of_every_part_of_speech(small: Small) -> None:

@@ -39,7 +39,7 @@ def test_cosines_by_hand() -> None:
     encoder = Flat()
     found = embedding_similarity(prompts("a", "b", "a"), pictures("ab", "ab", "a"), encoder=encoder)
     # (1, 0)(.6, .8) = .6; (0, 1)(.6, .8) = .8; (1, 0)(1, 0) = 1.
-    assert found == pytest.approx([0.6, 0.8, 1.0])
+    assert [each.value for each in found] == pytest.approx([0.6, 0.8, 1.0])
     assert encoder.asked == ["a", "b"], "a prompt is encoded once a batch"
 
 

@@ -209,3 +209,13 @@ def test_intervals_of_few_prompts_hold_what_they_promise() -> None:
         held.append(((low <= truth) & (truth <= high)).mean())
     # One fit's coverage spreads by about sqrt(.09 / 40) = .047: the mean of 60 by .006.
     assert np.mean(held) > 0.9 - 3 * 0.006
+
+
+def test_the_space_of_a_model_has_what_it_predicts_alike_together() -> None:
+    texts, truth = prompts(120)
+    made = fit("small", texts, truth[:, :1])
+    near = made.latent(["a cat beside a dog", "a dog beside a cat", "a zebra beside a clock"])
+    assert near.shape[0] == 3 and np.isfinite(near).all()
+    apart = np.linalg.norm(near[0] - near, axis=1)
+    assert apart[1] < 0.5 * apart[2], "the model goes by the words, and these two have the same"
+    assert fit("mean", texts, truth[:, :1]).latent(texts[:2]).shape == (2, 1)

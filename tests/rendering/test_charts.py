@@ -38,9 +38,6 @@ def every_chart(width: int) -> dict[str, Spec]:
             grid(3, 5), axis="quality", direction="higher", domain=(1, 5), width=width
         ),
         "no interval": charts.dot_interval([Dot("a", Estimate(1.0))], axis="quality", width=width),
-        "heat map": charts.heatmap(grid(8, 6), axis="quality", direction="lower", width=width),
-        "wide heat map": charts.heatmap(grid(30, 40), axis="quality", width=width),
-        "no heat": charts.heatmap([], axis="quality", width=width),
         "scatter": charts.scatter(cloud, x_axis="predicted", y_axis="true", width=width),
         "one point": charts.scatter([(1, 1)], x_axis="x", y_axis="y", identity=False, width=width),
         "no point": charts.scatter([], x_axis="x", y_axis="y", width=width),
@@ -104,16 +101,26 @@ def test_a_point_beyond_the_scale_is_inside_the_chart() -> None:
     assert spec["layer"][-1]["encoding"]["x"]["scale"]["domain"] == [0.5, 5]
 
 
-def test_a_narrow_heat_map_has_the_fewer_as_columns() -> None:
-    def shape(width: int, systems: int, groups: int) -> tuple[int, int]:
-        values = charts.heatmap(grid(systems, groups), axis="q", width=width)["data"]["values"]
-        return len({row["row"] for row in values}), len({row["column"] for row in values})
+def test_an_interval_of_few_observations_is_drawn_and_written_otherwise() -> None:
+    spec = charts.dot_interval(
+        [Dot("few", Estimate(3, 1, 5, 4)), Dot("many", Estimate(3, 2, 4, 40))], axis="q"
+    )
+    assert [row["rough"] for row in spec["data"]["values"]] == [True, False]
+    drawn = charts.render(spec)
+    assert drawn.count('stroke-dasharray="2,4"') == 1 and "roughly [" in drawn
+    assert not Estimate(3, n=4).rough and not Estimate(3, 2, 4).rough, (
+        "without an interval or n nothing is rough"
+    )
 
-    assert shape(WIDE, 7, 14) == (7, 14)
-    assert shape(NARROW, 7, 14) == (14, 7)
-    assert shape(NARROW, 7, 4) == (7, 4)
-    wide, narrow = (charts.heatmap(grid(7, 14), axis="q", width=width) for width in (WIDE, NARROW))
-    assert wide["description"].split("Highest")[1] == narrow["description"].split("Highest")[1]
+
+def test_long_names_are_broken_into_lines_before_they_are_cut() -> None:
+    names = ["organisation/text-to-image-xl-turbo-v1", "short"]
+    wide, narrow = (charts.row_labels(names, width) for width in (WIDE, NARROW))
+    assert wide[names[0]].replace("\n", "") == names[0] and wide["short"] == "short"
+    assert max(map(len, wide[names[0]].split("\n"))) <= 28
+    assert narrow[names[0]].replace("\n", "") == names[0] and len(narrow[names[0]].split("\n")) <= 4
+    alike = [f"organisation/text-to-image-diffusion-v{n}.1-finetuned" for n in range(9)]
+    assert all(f"v{n}.1" in label for n, label in enumerate(short_names(alike, 32).values()))
 
 
 def test_the_description_tells_the_values_and_the_direction() -> None:
@@ -134,7 +141,7 @@ def test_themes_differ_in_colour_alone() -> None:
 
 
 def test_a_chart_is_the_same_after_others_were_drawn() -> None:
-    spec = charts.heatmap(grid(3, 3), axis="quality")
+    spec = charts.dot_interval(grid(3, 3), axis="quality")
     before = charts.render(spec)
     charts._drawn.cache_clear()
     charts.render(charts.scatter([(1, 2), (2, 3)], x_axis="x", y_axis="y"))
@@ -164,7 +171,7 @@ def test_numbers_of_numpy_are_drawn_like_any() -> None:
     even = Estimate(3.0, 2.5, 4.0, 9)
     for one, other in (
         (charts.dot_interval([Dot("a", odd)], axis="q"), charts.dot_interval([Dot("a", even)], axis="q")),
-        (charts.heatmap([Dot("a", odd)], axis="q"), charts.heatmap([Dot("a", even)], axis="q")),
+        (charts.histogram([odd.value or 0], axis="q"), charts.histogram([even.value or 0], axis="q")),
     ):
         assert charts.render(one) == charts.render(other)
     points = np.array([[1.0, 2.0], [2.0, 3.0]], dtype=np.float32)

@@ -10,10 +10,15 @@ from sightline.rendering.theme import (
     ALARM,
     CARD,
     COLOURS,
+    CONTROLS,
+    EDGE,
     INK,
     MUTED,
+    ON_ACCENT,
     PAPER,
     SERIES,
+    SOFT,
+    SOFT_ALARM,
     css_variables,
     system_colours,
 )
@@ -60,6 +65,17 @@ def test_contrast_is_the_published_one() -> None:
 def test_text_is_readable(mode: str) -> None:
     for colour, ground in itertools.product((INK, MUTED, ACCENT, ALARM), (PAPER, CARD)):
         assert contrast(getattr(colour, mode), getattr(ground, mode)) >= 4.5, (colour.name, ground.name)
+    for colour, ground in (
+        (ON_ACCENT, ACCENT),
+        (ACCENT, SOFT),
+        (INK, SOFT),
+        (ALARM, SOFT_ALARM),
+        (CARD, ALARM),
+    ):
+        assert contrast(getattr(colour, mode), getattr(ground, mode)) >= 4.5, (colour.name, ground.name)
+    for ground in (PAPER, CARD):
+        # What bounds a field or a button must be seen (WCAG 1.4.11).
+        assert contrast(getattr(EDGE, mode), getattr(ground, mode)) >= 3, ground.name
 
 
 @pytest.mark.parametrize("mode", ["light", "dark"])
@@ -87,6 +103,8 @@ def test_more_systems_than_colours_share_the_accent() -> None:
 
 
 def test_every_colour_is_told_once() -> None:
-    assert len({colour.light for colour in COLOURS}) == len(COLOURS) == len({c.name for c in COLOURS})
-    for colour in COLOURS:
+    # Charts are drawn in light values and then given the others: two colours must not share one.
+    assert len({colour.light for colour in COLOURS}) == len(COLOURS)
+    assert len({colour.name for colour in COLOURS + CONTROLS}) == len(COLOURS + CONTROLS)
+    for colour in COLOURS + CONTROLS:
         assert css_variables().count(f"--{colour.name}:") == 2

@@ -22,7 +22,8 @@ def read_phrase(words: str) -> dict[str, Any]:
     size = traits.pop(0) if traits and traits[0] in SIZES else None
     colour = traits.pop(0) if traits and traits[0] in COLOURS else None
     assert not traits
-    return {"kind": SINGULAR[noun] if count > 1 else noun, "count": count, "colour": colour, "size": size}
+    kind = SINGULAR[noun] if count > 1 else noun
+    return {"kind": kind, "count": count, "at_least": count == 1, "colour": colour, "size": size}
 
 
 def read(text: str) -> dict[str, Any]:
@@ -44,6 +45,7 @@ def read(text: str) -> dict[str, Any]:
         else None,
         "absent": absent,
         "text": written,
+        "complete": True,
     }
 
 

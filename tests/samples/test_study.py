@@ -19,6 +19,7 @@ from sightline.comparison.compare import compare
 from sightline.comparison.trust import trust
 from sightline.samples.study import demo as run_demo
 from sightline.samples.study import write_sample
+from sightline.skills.skill_profile import skill_profile
 from sightline.study import reading, rollup
 from sightline.study.study import open_study
 
@@ -35,7 +36,18 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ended = os.times()
     # Of this process and its children: user, system, user, system.
     assert sum(ended[:4]) - sum(started[:4]) < 300
-    flow = ["import", "check", "annotate", "truth", "score", "variability", "fit", "compare", "report"]
+    flow = [
+        "import",
+        "check",
+        "annotate",
+        "truth",
+        "score",
+        "trust",
+        "variability",
+        "fit",
+        "compare",
+        "report",
+    ]
     assert [verb for verb, _, _ in made.steps if verb in flow] == flow
     return folder
 
@@ -74,6 +86,16 @@ def test_the_spiteful_annotator_is_left_out_and_nobody_else(demo: Path) -> None:
 
 
 @pytest.mark.slow
+def test_planted_weaknesses_are_found_by_verdicts_alone(demo: Path) -> None:
+    with open_study(demo / "study") as study:
+        weak = skill_profile(study).weaknesses()
+    assert weak["careful"] == [] and weak["innumerate"][0] == "counting"
+    assert "all skills" in weak["sloppy"] and len(weak["sloppy"]) > 1
+    page = (demo / "report.html").read_text("utf-8")
+    assert 'id="skills"' in page and "Radar chart of match rates by skill" in page
+
+
+@pytest.mark.slow
 def test_the_order_of_the_systems_is_recovered(demo: Path) -> None:
     with open_study(demo / "study") as study:
         found = compare(study, "alignment")
@@ -101,6 +123,11 @@ def test_measures_are_held_against_people(demo: Path) -> None:
     with open_study(demo / "study") as study:
         found = {(each.measure, each.question): each.correlation.value for each in trust(study).rows}
     assert (found["colour_match", "alignment"] or 0) > 0.3
+    # Of distortion less is better: people's quality falls as it rises.
+    assert (found["mixed_distortion", "quality"] or 0) < -0.3
+    page = (demo / "report.html").read_text("utf-8")
+    told = "the closest: colour_match for alignment"
+    assert "Measures against people" in page and told in page and "mixed_distortion for quality" in page
 
 
 @pytest.mark.slow
@@ -108,9 +135,10 @@ def test_the_report_is_one_page_that_loads_nothing(demo: Path) -> None:
     page = (demo / "report.html").read_text("utf-8")
     html.parser.HTMLParser().feed(page)
     assert "careful is the best of 3 systems on alignment" in page
-    assert "<script" not in page
+    # Its own script is in the page; nothing is loaded.
+    assert page.count("<script") == 1
     assert not re.findall(r'(?:src|href)="(?!data:|#)', page)
-    assert page.count("data:image/jpeg") >= 40
+    assert page.count("data:image/webp") >= 40
     for heading in (
         "The ranking",
         "Hardest and easiest prompts",

@@ -56,7 +56,7 @@ def keep(
     keys = reading.prompts(study)["prompt_id"].to_list()[first:]
     widths = np.broadcast_to(np.asarray(width, dtype=float), len(values)).tolist()
     rows = [
-        (key, 0, 0, float(value), float(value) - half, float(value) + half, None)
+        (key, 0, 0, 0, float(value), float(value) - half, float(value) + half, None)
         for key, value, half in zip(keys, values, widths, strict=False)
     ]
     settling.keep_predictions(study, spec, settlement, "5-fold", spec * 8, 0, rows)

@@ -16,6 +16,7 @@ from sightline.records import Answer, Image, ImageKey, Prompt, PromptKey
 from sightline.study import reading
 from sightline.study.cache import Removed, cache
 from sightline.study.study import Study, create_study
+from sightline.study.writing.detections import keep_detections, known_detections
 
 
 @pytest.fixture
@@ -68,6 +69,7 @@ def test_files_nothing_refers_to_are_removed(study: Study) -> None:
     shas = reading.images(study)["sha256"].to_list()
     for sha in shas:
         study.files.thumbnail(sha)
+        study.files.thumbnail(sha, 256, "WEBP")
     left = study.files.put(b"an import that was killed left this")
     part = Path(study.files.root) / "images" / shas[0][:2] / ".part-abc"
     part.write_bytes(b"12345")
@@ -77,12 +79,27 @@ def test_files_nothing_refers_to_are_removed(study: Study) -> None:
         prepared.write_bytes(b"123456")
     sightline.undo(study, 1)
     assert cache(study).files["unused"].files == 3
-    small = os.path.getsize(Path(study.files.root) / "thumbnails" / "192" / shas[0][:2] / f"{shas[0]}.jpg")
+    home = Path(study.files.root) / "thumbnails"
+    small = os.path.getsize(home / "192" / shas[0][:2] / f"{shas[0]}.jpg")
+    small += os.path.getsize(home / "256" / shas[0][:2] / f"{shas[0]}.webp")
     size = len(study.files.read(shas[0])) + len(study.files.read(left)) + 5 + 6 + small
-    assert cache(study, clean=True).removed == Removed(0, 5, size)
+    assert cache(study, clean=True).removed == Removed(0, 6, size)
     assert study.files.read(shas[1])
     assert cache(study).files["unused"].files == 0
-    assert cache(study).files["thumbnails"].files == cache(study).files["prepared"].files == 1
+    assert (cache(study).files["thumbnails"].files, cache(study).files["prepared"].files) == (2, 1)
+
+
+def test_what_was_seen_in_an_image_stays_until_it_is_cleaned(study: Study) -> None:
+    """Like vectors: an import that is undone and repeated need not be looked at again."""
+    shas = reading.images(study)["sha256"].to_list()
+    keep_detections(study, "d" * 64, {sha: {"objects": []} for sha in shas})
+    size = cache(study).files["detections"].bytes
+    assert size >= 2 * len('{"objects":[]}')
+    sightline.undo(study, 1)
+    assert set(known_detections(study, "d" * 64, shas)) == set(shas)
+    cache(study, clean=True)
+    assert set(known_detections(study, "d" * 64, shas)) == {shas[1]}
+    assert cache(study).files["detections"].bytes == size / 2
 
 
 @pytest.mark.parametrize("measure", ["blnk", "sharpness", "precision@7", "blank(tolerance=3)"])

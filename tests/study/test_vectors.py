@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sightline.errors import DataError, StudyError
+from sightline.study import vectors
 from sightline.study.schema import database
 from sightline.study.study import Study, create_study, open_study
 
@@ -33,7 +34,7 @@ def test_vectors_come_back_in_the_order_asked_for(study: Study) -> None:
     expected = np.stack([second[1], np.zeros(4, np.float32), first[0], first[2], first[0], second[0]])
     np.testing.assert_array_equal(found, expected)
     assert found.dtype == np.float32
-    assert shards(study) == ["000000.npy", "000001.npy"]
+    assert shards(study) == ["000000.npy"]
     with open_study(study.home) as again:
         np.testing.assert_array_equal(again.vectors.get("clip", ["b"])[0], first[1:2])
 
@@ -67,7 +68,7 @@ def test_known_contents_cost_nothing(study: Study) -> None:
     assert shards(study) == ["000000.npy"]
     np.testing.assert_array_equal(study.vectors.get("clip", ["a", "b"])[0], some(2))
     study.vectors.put("clip", ["b", "c", "c"], some(3, seed=9))
-    assert np.load(study.vectors.folder / "clip" / "000001.npy").shape == (1, 4)
+    assert np.load(study.vectors.folder / "clip" / "000000.npy").shape == (3, 4)
     np.testing.assert_array_equal(study.vectors.get("clip", ["c"])[0], some(3, seed=9)[1:2])
 
 
@@ -81,11 +82,11 @@ def test_a_crash_between_file_and_rows_does_no_harm(study: Study, monkeypatch: p
     with pytest.raises(KeyboardInterrupt):
         study.vectors.put("clip", ["b"], some(1, seed=1))
     monkeypatch.undo()
-    assert shards(study) == ["000000.npy", "000001.npy"]  # the second is nobody's
+    assert np.load(study.vectors.folder / "clip" / "000000.npy").shape == (2, 4)  # the second is nobody's
     assert study.vectors.get("clip", ["a", "b"])[1].tolist() == [True, False]
     study.vectors.put("clip", ["c", "b"], some(2, seed=2))
     np.testing.assert_array_equal(study.vectors.get("clip", ["c", "b"])[0], some(2, seed=2))
-    assert shards(study) == ["000000.npy", "000001.npy"]
+    np.testing.assert_array_equal(study.vectors.get("clip", ["a"])[0], some(1))
 
 
 def test_what_is_not_finite_is_refused(study: Study) -> None:
@@ -154,3 +155,14 @@ def test_two_writers_of_the_same_contents(study: Study, monkeypatch: pytest.Monk
     found, known = study.vectors.get("clip", ["a", "b"])
     assert known.all()
     np.testing.assert_array_equal(found, np.stack([some(1, seed=5)[0], some(2)[1]]))
+
+
+def test_a_few_vectors_at_a_time_share_a_shard(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vectors, "SHARD_ROWS", 5)
+    rows = some(12)
+    for n in range(12):
+        study.vectors.put("clip", [f"t{n}"], rows[n : n + 1])
+    assert shards(study) == ["000000.npy", "000001.npy", "000002.npy"]
+    found, known = study.vectors.get("clip", [f"t{n}" for n in range(12)])
+    assert known.all()
+    np.testing.assert_array_equal(found, rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -108,3 +109,35 @@ def test_images_without_files_cannot_be_looked_at(study: Study, tmp_path: Path) 
     put(study, [System("names", "retriever", "far"), answer], "far")
     with pytest.raises(DataError, match="none of the images that names answered with"):
         rerank(study, "closer", "names", "blueness")
+
+
+def test_blip2_reranks_what_a_faster_engine_found(
+    study: Study, small_checkpoint: Callable[[str], Path]
+) -> None:
+    """As in ConQA: the first images in the order of BLIP-2's matching head, by the library's own numbers."""
+    import torch
+    from PIL import Image
+    from transformers import AutoProcessor, Blip2ForImageTextRetrieval
+
+    from sightline.checkpoints import content_hash
+    from sightline.study import reading
+
+    folder = small_checkpoint("blip2_itm")
+    named = f"blip_itm(model={str(folder)!r}, sha256={content_hash(folder)!r})"
+    done = rerank(study, "matched", "first", named, first=128)
+    assert (done.computed, done.without) == (4, {})
+    model = Blip2ForImageTextRetrieval.from_pretrained(folder).eval()
+    processor = AutoProcessor.from_pretrained(folder)
+    texts = {row["ref"]: row["text"] for row in reading.prompts(study).iter_rows(named=True)}
+    shown = {row["name"]: row["sha256"] for row in reading.images(study).iter_rows(named=True)}
+    chances = {}
+    for name in ORDER:
+        image = Image.fromarray(study.files.picture(shown[name]).rgb)
+        inputs = processor(images=image, text=[texts["b"]], return_tensors="pt")
+        with torch.no_grad():
+            logits = model(**inputs, use_image_text_matching_head=True).logits_per_image
+        chances[name] = float(logits.softmax(dim=1)[0, 1])
+    found = rankings(study, "matched")["b"]
+    assert [name for name, _ in found] == sorted(ORDER, key=lambda name: -chances[name])
+    assert dict(found) == pytest.approx(chances, abs=1e-4)
+    assert rerank(study, "again", "first", named).computed == 0

@@ -14,6 +14,7 @@ from sightline.data.import_ import import_
 from sightline.errors import DataError, UsageError
 from sightline.judging.truth import truth
 from sightline.records import (
+    Annotator,
     AnnotatorKey,
     Answer,
     Image,
@@ -30,7 +31,8 @@ from sightline.statistics.calibration import level
 from sightline.statistics.reference import fitted
 from sightline.study.study import Study, create_study
 from sightline.study.writing.loading import load
-from sightline.variability.calibrate import ChoiceCalibration, Exclusions, calibrate
+from sightline.variability.calibrate import ChoiceCalibration, PairComparison, calibrate
+from sightline.variability.judged import Exclusions
 
 SHADES = tuple(range(0, 250, 6))
 CUTS = (0.3, 0.6, 0.9)
@@ -154,8 +156,7 @@ def copied(shade: int, folder: Path) -> tuple[ImageKey, Image]:
     return key, Image(key, str(file))
 
 
-@pytest.mark.parametrize("control", [True, False])
-@pytest.mark.parametrize("by_content", [True, False])
+@pytest.mark.parametrize(("control", "by_content"), [(True, True), (True, False), (False, False)])
 def test_who_does_not_see_the_same_is_left_out(
     greys: Callable[..., Study], tmp_path: Path, control: bool, by_content: bool
 ) -> None:
@@ -172,6 +173,68 @@ def test_who_does_not_see_the_same_is_left_out(
     assert found.calibration.cut_offs.n == 60
     assert found.calibration.cut_offs.values == pytest.approx(CUTS, abs=0.06)
     assert found.people is not None and found.people.micro.value == found.people.others.value == 1
+
+
+def test_duplicates_of_a_system_are_no_attention_checks(greys: Callable[..., Study], tmp_path: Path) -> None:
+    """A system gave one picture twice; nobody declared the pair a control, so 4 is a grade like others."""
+    records = rated(60)
+    again, image = copied(0, tmp_path)
+    records += [image, *votes((0, 0), (4, 3, 4))]
+    records = [
+        record._replace(item=Item(None, None, grey(0), again))
+        if isinstance(record, Judgement) and record.item == Item(None, None, grey(0), grey(0))
+        else record
+        for record in records
+    ]
+    found = calibrate(greys(*records), "alike", distance="pixel_l2")
+    assert found.excluded == Exclusions(0, 0) and found.without == {}
+    # The pair counts: its images are at distance 0, and people call them high.
+    assert found.calibration.cut_offs.n == 61
+    assert found.people is not None and found.people.micro.value == pytest.approx((61 * 3 - 1) / (61 * 3))
+
+
+def test_the_settled_grades_count(greys: Callable[..., Study]) -> None:
+    """a and b follow the cut-offs, everybody else says 1: excluded by screening, by role, or asked again."""
+    records = rated(60, "abxyz", (1, 1, 1))
+    for pair in some_pairs(60):
+        subject = Item(None, None, grey(pair[0]), grey(pair[1]))
+        records += [Judgement("alike", subject, 1.0, AnnotatorKey("p", name)) for name in "st"]
+        records.append(Judgement("alike", subject, 1.0, AnnotatorKey("p", "a"), repetition=1))
+    records += [Annotator(AnnotatorKey("p", name), role="control") for name in "st"]
+    study = greys(*records)
+    told = calibrate(study, "alike", distance="pixel_l2")
+    assert any("is not settled" in note for note in told.notes)
+    truth(study, "alike", rule="median(top=4)", screening=["one_value"])
+    found = calibrate(study, "alike", distance="pixel_l2")
+    assert found.calibration.cut_offs.values == pytest.approx(CUTS, abs=0.06)
+    assert any("Grades: the truth of alike, median(top=4)." in note for note in found.notes)
+    # Two people are left, each with one vote per pair, who always agree.
+    assert found.people is not None and found.people.micro.value == found.people.others.value == 1
+    # Of a mean no grade can be read: the median of the very same votes stands in, and it is said.
+    truth(study, "alike", rule="mean", screening=["one_value"])
+    again = calibrate(study, "alike", distance="pixel_l2")
+    assert again.calibration.cut_offs == found.calibration.cut_offs
+    assert any("Grades: the median of the votes that count." in note for note in again.notes)
+
+
+def test_several_distances_on_graded_pairs(greys: Callable[..., Study]) -> None:
+    """Grades follow pixel_l2: it is right nearly always; one that sees no difference at all is at chance."""
+    study = greys(*rated(120))
+    blind = "colour_histogram(bins=1)"
+    found = calibrate(study, "alike", distance=["pixel_l2", blind])
+    assert isinstance(found, PairComparison) and found.pairs == 120
+    seen = {each.name: each.calibration for each in found.rows}
+    alone = calibrate(study, "alike", distance="pixel_l2")
+    assert seen["pixel_l2"].micro == alone.calibration.micro
+    assert seen["pixel_l2"].cut_offs == alone.calibration.cut_offs
+    (difference,) = found.comparisons
+    wins = (seen["pixel_l2"].micro.value or 0) - (seen[blind].micro.value or 0)
+    assert difference.difference.statistic == pytest.approx(wins) and difference.adjusted is not None
+    assert difference.adjusted < 0.01 and found.people is not None and found.people.micro.value == 1
+    assert found.next == ("sightline calibrate STUDY alike --distance pixel_l2",)
+    assert found.frame("distances")["who"].to_list() == ["pixel_l2", blind, "annotators"]
+    with pytest.raises(UsageError, match="a reference is of one distance"):
+        calibrate(study, "alike", distance=["pixel_l2", "ssim"], reference="sample")
 
 
 def test_where_all_fail_nobody_counts(greys: Callable[..., Study]) -> None:
@@ -319,7 +382,9 @@ def test_who_does_not_see_the_reference_is_left_out(greys: Callable[..., Study],
             # b fails neither: of two alike either may be chosen. z fails the second alone.
             vote = float(name == "a") if right is None else right
             vote = 1.0 if name == "z" else vote
-            records.append(Judgement(asked.name, Item(None, None, grey(0), a, b), vote, who))
+            # Equal content is a check only where that was declared, as it is of the first.
+            check = Item(None, None, grey(0), a, b)
+            records.append(Judgement(asked.name, check, vote, who, control=a == again))
     only = Item(None, None, grey(12), grey(240), grey(18))
     records.append(Judgement(asked.name, only, 1.0, AnnotatorKey("p", "z")))
     found = calibrate(greys(*records), asked.name, distance="pixel_l2")

@@ -24,7 +24,8 @@ from sightline.variability.figures import Pictured, variability_pictures
 from sightline.variability.reference import reference_of
 from sightline.variability.reuse import reuse
 from sightline.variability.set_images import ImageSets, varying_setting
-from sightline.variability.variability import variability
+from sightline.variability.store import StudyScale
+from sightline.variability.variability import measured, variability
 
 BLACK = (0, 0, 0)
 
@@ -162,7 +163,7 @@ def test_the_curve_of_reuse_is_of_each_system_and_of_the_stage_where_given(
 
 def test_with_a_reference_every_distance_is_read_on_its_scale(mixed: Study) -> None:
     reference = reference_of(mixed, distance="colour_histogram")
-    found = variability(mixed, reference=reference)
+    found = measured(mixed, StudyScale(reference.distance, reference))
     pictured = variability_pictures(mixed, found=found)
     rows = one(pictured, "Least varied").rows
     least = found.prompts.filter(found.prompts["system"] == "same")["value"].max()

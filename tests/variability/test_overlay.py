@@ -26,7 +26,11 @@ def test_the_first_is_green_the_second_magenta_and_agreement_grey() -> None:
     assert green_magenta(white, black)[0, 0].tolist() == [0, 255, 0]
     assert green_magenta(black, white)[0, 0].tolist() == [255, 0, 255]
     assert green_magenta(white, white)[0, 0].tolist() == [255, 255, 255]
-    assert green_magenta(green, white)[0, 0].tolist() == [255, 182, 255]
+    # Its green is the first's, its red and blue the second's; two equal images keep their colours.
+    assert green_magenta(green, white)[0, 0].tolist() == [255, 255, 255]
+    red = flat((200, 10, 20))
+    assert np.array_equal(green_magenta(red, red), red)
+    assert green_magenta(red, green)[0, 0].tolist() == [0, 10, 0]
 
 
 def test_images_of_other_sizes_do_not_lie_on_each_other_by_themselves() -> None:

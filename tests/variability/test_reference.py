@@ -20,6 +20,8 @@ from sightline.variability.reference import (
     reference_of,
     write_reference,
 )
+from sightline.variability.scale import level_notes
+from sightline.variability.store import StudyScale
 from sightline.variability.variability import variability
 
 STEPS = (0, 10, 30, 60, 100)
@@ -119,6 +121,40 @@ def test_a_published_one_serves_the_encoder_it_names(
     assert found.prompts["value"].to_list() == pytest.approx([expected] * 4, abs=2e-3)
     with pytest.raises(UsageError, match="of dreamsim, not of"):
         find_reference(file, "embedding(encoder=dreamsim, metric=cosine)")
+
+
+LEARNED = '''
+import numpy as np
+from sightline.extension import distance
+
+@distance(range=(0, None), source="me", licence="MIT")
+def learned(images, *, metric: str = "cosine"):
+    """Stands in for a distance between vectors, such as dreamsim."""
+    from scipy.spatial.distance import pdist, squareform
+    rows = np.array([image.rgb.mean(axis=(0, 1)) / 255 + 0.1 for image in images])
+    return squareform(pdist(rows, metric))
+'''
+
+
+def test_the_published_scale_and_levels_apply_by_name(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, grey_study: Callable[..., Study]
+) -> None:
+    (tmp_path / "plugins").mkdir()
+    (tmp_path / "plugins" / "learned.py").write_text(LEARNED)
+    monkeypatch.setenv("SIGHTLINE_PLUGINS", str(tmp_path / "plugins"))
+    study = grey_study()
+    import_(study, data / "w1kp" / "cdf_xy.npz", options={"distance": "learned"})
+    found = variability(study, reference="w1kp")
+    # Published over Euclidean distances: its name means those, whatever the distance does by default.
+    assert found.scale.distance == "learned(metric=euclidean)" and found.scale.levels == (0.2, 0.4, 0.85)
+    distances = np.array([10, 30, 60, 100, 20, 50, 90, 30, 70, 40]) / 255 * np.sqrt(3)
+    expected = 1 - read_reference(data / "w1kp" / "cdf_xy.npz").normalise(distances).mean()
+    assert found.prompts["value"].to_list() == pytest.approx([expected] * 4, abs=2e-3)
+    with pytest.raises(UsageError, match="the Euclidean distance of learned, not of learned"):
+        variability(study, distance="learned", reference="w1kp")
+    published = read_reference(data / "w1kp" / "cdf_xy.npz")
+    (said,) = level_notes(StudyScale("dreamsim(metric=euclidean)", published))
+    assert said == "Scale and levels are those that W1KP published for DreamSim."
 
 
 def test_what_is_not_a_reference(tmp_path: Path, grey_study: Callable[..., Study]) -> None:

@@ -141,6 +141,15 @@ def test_likeness_along_a_setting(guided: Study) -> None:
     }
 
 
+def test_wording_with_a_setting(guided: Study) -> None:
+    found = wording(guided, setting="guidance")
+    alone = setting_effect(guided, "guidance")
+    assert found.along is not None and found.along.trend == alone.trend
+    assert {"associated", "setting_steps", "setting_slope"} <= set(found.tables())
+    assert next(iter(found.figures())) == "setting"
+    assert set(alone.notes) <= set(found.notes)
+
+
 def test_a_setting_that_nobody_told(guided: Study) -> None:
     with pytest.raises(DataError, match="0 value"):
         setting_effect(guided, "steps", distance="pixel_l2")

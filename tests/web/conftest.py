@@ -56,6 +56,7 @@ def small_study(
     images: int = 2,
     text: str = "",
     systems: Sequence[str] = SYSTEMS,
+    side: int = SIDE,
 ) -> Study:
     """A study of so many prompts, each answered by these systems with so many images, and a photo each.
 
@@ -71,12 +72,12 @@ def small_study(
         links = [("builds_on", keys[0])] if number and number % 2 == 0 else []
         records.append(Prompt(key, words, {"control": "yes"} if number == prompts - 1 else {}, links))
         photo = pictures / f"photo{number}.png"
-        photo.write_bytes(drawn(1000 + number))
+        photo.write_bytes(drawn(1000 + number, side))
         records.append(Image(ImageKey("photos", photo.name), str(photo), (words,)))
         for system in systems:
             for position in range(images):
                 file = pictures / f"{system}-{number}-{position}.png"
-                file.write_bytes(drawn(serial))
+                file.write_bytes(drawn(serial, side))
                 serial += 1
                 image = ImageKey("generated", file.name)
                 records.append(Image(image, str(file)))

@@ -98,7 +98,7 @@ def test_a_skipped_page_goes_to_somebody_else(live: Any, client: Any) -> None:
     ]
 
 
-def test_everybody_judges_an_item_once_and_all_items_finish_together(live: Any, client: Any) -> None:
+def test_everybody_judges_an_item_once_and_what_was_begun_is_finished_first(live: Any, client: Any) -> None:
     server = live('[annotate.r]\nmode = "yes_no"\nper_item = 2\nahead = 1\nsession_pages = 1000\n', prompts=3)
     people = [client(server.invite(name)) for name in ("ann", "bob", "cat")]
     done = 0
@@ -109,9 +109,9 @@ def test_everybody_judges_an_item_once_and_all_items_finish_together(live: Any, 
         people[turn % 3].answer_page(work["pages"][0], 1)
         done += 1
         judged = Counter(row["item_id"] for row in server.answers())
-        counts = [judged.get(subject, 0) for subject in range(1, 13)]
-        assert max(counts) - min(counts) <= 1, "one item ran ahead of the others"
-    assert done == 24
+        # Each of the three has at most one item at hand; whatever else was begun has both its judgements.
+        assert max(judged.values()) <= 2 and list(judged.values()).count(1) <= 3
+    assert done == 24 and len(judged) == 12
     pairs = Counter((row["annotator"], row["item_id"]) for row in server.answers())
     assert set(pairs.values()) == {1}
 

@@ -39,11 +39,13 @@ REFUSAL = "negative_data_rejection"
 
 
 GROUPS: Mapping[str, tuple[str, str, bool]] = {
-    "annotator": ("annotator", r"^/api/(?!owner/)", False),
+    "annotator": ("annotator", r"^/api/(?!owner/|view/)", False),
     "a page": ("annotator", r"^/api/(images|linked)/", True),
     "owner": ("owner", r"^/api/owner/(?!predict)", False),
     "an item": ("owner", r"^/api/owner/(images|charts)/", True),
     "predict": ("owner", r"^/api/owner/predict", False),
+    "view": ("owner", r"^/api/view/", False),
+    "a row": ("owner", r"^/api/view/(rows/|prompts/|thumbs/|images/)", True),
 }
 """Who asks, which paths, and whether parameters are fixed so that there is something to find."""
 OUTSIDE = {
@@ -54,6 +56,10 @@ OUTSIDE = {
     "/j/{token}",
     "/owner",
     "/owner/predict",
+    "/view",
+    "/match",
+    "/seeds",
+    "/static/look.css",
     "/static",
     "/openapi.json",
 }
@@ -120,6 +126,8 @@ def test_the_application_is_as_it_is_described(live: Any, client: Any, tmp_path:
         worker.answer_page(page, 1)
     linked = next(page for page in pages if page["linked"])
     known = {"page": linked["page"], "slot": 0, "k": 0, "n": 0, "item": 1, "name": "labels"}
+    (content,) = server.rows("SELECT sha256 FROM image WHERE id = 1")
+    known |= {"key": "a-1-1-0", "prompt_id": 1, "sha256": content["sha256"]}
     tested, sent = examine(server, group, tmp_path, known if GROUPS[group][2] else {})
     operations = described(server, GROUPS[group][1])
     assert tested == len(operations) and len(sent) > 10 * tested

@@ -98,7 +98,17 @@ def test_the_overview_counts_what_was_judged(disputed: Any) -> None:
     assert len(told["disputes"]["relevance"]) == 20
     (asked,) = page["questions"]
     assert {label["text"] for label in asked["labels"]} == {"relevant", "irrelevant"}
-    assert {chart["name"] for chart in page["charts"]} == {"labels", "annotators", "categories"}
+    assert {chart["name"]: chart["reason"] for chart in page["charts"]} == {
+        "labels": "",
+        "annotators": "",
+        "categories": "",
+        "controls": "No control item was answered yet.",
+    }
+    # Ann and bob each gave one answer to all, and all they share is in dispute.
+    assert {(each["annotator"], each["kind"]) for each in told["alerts"]} == {
+        ("", "agreement"),
+        *((name, kind) for name in ("ann", "bob") for kind in ("constant", "agreement")),
+    }
     assert page["rounds"] == ["relevance"] and told["state"] == "open"
 
 
@@ -233,6 +243,12 @@ def test_charts_come_light_and_dark_and_as_tables(disputed: Any, name: str) -> N
 
 def test_charts_that_there_are_none_of(live: Any, client: Any) -> None:
     who = client(live(RELEVANCE).owner())
+    assert {chart["name"]: chart["reason"] for chart in owner_page(who)["charts"]} == {
+        "labels": "Nobody has answered yet.",
+        "annotators": "Agreement takes two: so far nobody has answered.",
+        "categories": "No two people differ on an image so far.",
+        "controls": "No control item was answered yet.",
+    }
     assert who.http.get("/api/owner/charts/labels.svg").status_code == 404
     assert who.http.get("/api/owner/charts/nonsense.svg").status_code == 422
     assert who.http.get("/api/owner/charts/labels.svg?theme=pink").status_code == 422
@@ -371,6 +387,74 @@ def test_one_click_decides(disputed: Any, opened: Any) -> None:
     assert [(row["item_id"], row["value"]) for row in kept] == [(first["item"], 1.0)]
 
 
+ALIKE = ["nothing alike", "slightly alike", "fairly alike", "very alike", "the same"]
+PAIRS = '[annotate.better]\nmode = "{mode}"\nper_item = 2\n'
+
+
+@pytest.mark.parametrize(
+    ("mode", "pictures", "buttons"),
+    [
+        ("preference(tie=True)", ["A", "B"], ["A", "no difference", "B"]),
+        ("two_afc", ["A", "reference", "B"], ["A", "B"]),
+        ("similarity_rating", ["A", "B"], ALIKE),
+    ],
+)
+def test_buttons_stand_in_the_order_of_the_pictures(
+    live: Any, client: Any, opened: Any, mode: str, pictures: list[str], buttons: list[str]
+) -> None:
+    server = live(PAIRS.format(mode=mode), prompts=3, images=3)
+    values = (5.0, 1.0) if mode == "similarity_rating" else (1.0, 0.0)
+    for name, value in zip(("ann", "bob"), values, strict=True):
+        judge(server, client, name, value, 40)
+    page = opened(server)
+    card = page.locator(".dispute").first
+    assert [each.inner_text() for each in card.locator("figcaption").all()] == pictures
+    shown = card.locator(".decide button")
+    assert [each.inner_text() for each in shown.all()] == buttons
+    # From the left to the right, and each of A and B beneath its picture.
+    boxes = {each.inner_text(): each.bounding_box() for each in shown.all()}
+    for figure in card.locator("figure").all():
+        name, place = figure.locator("figcaption").inner_text(), figure.bounding_box()
+        if name in boxes:
+            middle = boxes[name]["x"] + boxes[name]["width"] / 2
+            assert place["x"] <= middle <= place["x"] + place["width"]
+            assert boxes[name]["y"] > place["y"] + place["height"]
+    card.get_by_role("button", name=buttons[0], exact=True).click()
+    page.get_by_text(": decided.").wait_for()
+
+
+def test_what_stands_out_is_told_without_rules(live: Any, client: Any, opened: Any) -> None:
+    server = live(PAIRS.format(mode="yes_no"), prompts=10, images=1)
+    judge(server, client, "ann", 1, 40)
+    bob = client(server.invite("bob"))
+    for _ in range(40):
+        if pages := bob.work()["pages"]:
+            bob.answer_page(pages[0], 0, took_ms=90)
+    page = opened(server)
+    told = page.locator("#alerts")
+    assert told.locator("li").filter(has_text="bob takes 0.1 s per task (median of 20); to look").count() == 1
+    assert told.locator("li").filter(has_text="bob gave “no” in all of 20 answers").count() == 1
+    row = page.locator("#people-list tbody tr").filter(has_text="bob")
+    assert row.locator(".tag").inner_text() == "worth a look"
+    row.get_by_role("button", name="Exclude").click()
+    page.get_by_label("Reason").fill("a script")
+    page.locator("#ask-yes").click()
+    # Whoever is excluded is no longer told of, nor is what came of them.
+    told.wait_for(state="hidden")
+
+
+def test_charts_with_nothing_to_show_say_so(live: Any, opened: Any) -> None:
+    page = opened(live(PAIRS.format(mode="yes_no"), prompts=2, images=1))
+    said = [each.inner_text() for each in page.locator(".chart figcaption").all()]
+    assert said == [
+        "Nobody has answered yet.",
+        "Agreement takes two: so far nobody has answered.",
+        "No two people differ on an image so far.",
+        "No control item was answered yet.",
+    ]
+    assert page.locator("#charts img").count() == page.locator("#alerts li").count() == 0
+
+
 def test_judging_again_and_tables(disputed: Any, opened: Any, tmp_path: Any) -> None:
     server, _ = disputed
     page = opened(server)
@@ -403,6 +487,73 @@ def test_the_keyboard_keeps_its_place_while_numbers_move(disputed: Any, client: 
     server.invite("cat")
     page.locator("#people-list tbody tr").nth(2).wait_for()
     assert page.evaluate("document.activeElement.dataset.key") == "exclude-bob"
+
+
+NOTED = '[annotate.r]\nmode = "preference"\nper_item = 2\ncomment = true\nflag = true\nregions = true\n'
+BOXES = [[0.5, 0.25, 0.75, 0.75], [0.0, 0.0, 0.25, 0.125]]
+
+
+def noted(live: Any, client: Any) -> Any:
+    """A server on which ann comments on her first task, flags the second and marks an image of the third."""
+    server = live(NOTED)
+    ann = client(server.invite("ann"))
+    tasks = []
+    for _ in range(3):
+        (task, *_) = ann.work()["pages"]
+        tasks.append(task["page"])
+        ann.answer_page(task, 1)
+    remarks = [
+        {"kind": "comment", "text": f"six fingers {EVIL}"},
+        {"kind": "flag", "text": "the image is cut off"},
+        {"kind": "regions", "part": 1, "boxes": BOXES},
+    ]
+    made = [
+        {"key": f"remark-of-ann-{n:08d}", "page": task, **remark}
+        for n, (task, remark) in enumerate(zip(tasks, remarks, strict=True))
+    ]
+    assert ann.http.post("/api/answers", json={"remarks": made}).status_code == 200
+    return server
+
+
+def test_what_annotators_noted_is_shown(live: Any, client: Any, opened: Any) -> None:
+    server = noted(live, client)
+    page = opened(server)
+    part = page.locator("#remarks-part")
+    expect(part.locator("p.n").first).to_have_text("1 task flagged, 1 comment, 1 image with regions")
+    first, second, third = part.locator(".remark").all()
+    assert first.locator("p").all_inner_texts()[:2] == ["Flag by ann, task 2", "the image is cut off"]
+    assert second.locator(".said").inner_text() == f"six fingers {EVIL}"
+    stored = server.rows("SELECT part FROM remark WHERE kind = 'regions'")[0]["part"]
+    assert third.locator("p.n").inner_text() == f"2 regions of {'AB'[stored]} by ann, task 3"
+    # Over the image, where they were marked: the first from the middle on, half as high.
+    third.scroll_into_view_if_needed()
+    page.wait_for_function(
+        "() => document.querySelectorAll('.remark')[2].querySelector('img').naturalWidth > 0"
+    )
+    image, box = third.locator("img").bounding_box(), third.locator(".box").first.bounding_box()
+    assert image and box and box["x"] - image["x"] == pytest.approx(image["width"] / 2, abs=1)
+    assert box["height"] == pytest.approx(image["height"] / 2, abs=1)
+    third.locator(".picture").click()
+    expect(page.locator("#zoom-marks .box")).to_have_count(2)
+    expect(page.locator("#zoom-marks button").first).to_be_hidden()
+    assert page.inner_text("#zoom-name") == f"2 regions of {'AB'[stored]} by ann"
+    page.keyboard.press("Escape")
+    # The page has one enlarged image: that of a remark without regions has none.
+    second.locator(".picture").click()
+    expect(page.locator("#zoom-marks .box")).to_have_count(0)
+
+
+def test_a_round_without_remarks_has_no_part_for_them(live: Any, opened: Any) -> None:
+    expect(opened(live(NOTED)).locator("#remarks-part")).to_be_hidden()
+
+
+def test_the_explorer_is_a_click_away_and_leads_back(live: Any, opened: Any) -> None:
+    page = opened(live(NOTED))
+    page.get_by_role("link", name="Explore images").click()
+    page.locator("#board img").first.wait_for()
+    page.get_by_role("link", name="Judging").click()
+    page.locator("#all").wait_for(state="visible")
+    assert page.url.endswith("/owner")
 
 
 def test_a_lost_session_is_told(disputed: Any, opened: Any) -> None:

@@ -275,7 +275,7 @@ def test_every_operation_asks_who_is_there(live: Any) -> None:
     tokens_of = {"annotator": token_of(server.invite("ann")), "owner": server.session()}
     seen = {"annotator": 0, "owner": 0}
     for method, path, _ in operations(server):
-        kind = "owner" if path.startswith("/api/owner") else "annotator"
+        kind = "owner" if path.startswith(("/api/owner", "/api/view")) else "annotator"
         other = "annotator" if kind == "owner" else "owner"
         seen[kind] += 1
         told: dict[str, Any] = {"json": {}} if method == "POST" else {}
@@ -292,7 +292,7 @@ def test_every_operation_asks_who_is_there(live: Any) -> None:
         allowed = asked(server, method, at, tokens_of[kind], COOKIES[kind], **told)
         assert allowed.status_code not in (401, 403, 500), (method, path)
     assert seen["annotator"] >= 8 and seen["owner"] >= 10
-    for path in ("/owner", "/owner/predict"):
+    for path in ("/owner", "/owner/predict", "/view"):
         for cookie in COOKIES.values():
             assert asked(server, "GET", path, tokens_of["annotator"], cookie).status_code == 401
         assert asked(server, "GET", path, tokens_of["owner"], COOKIES["owner"]).status_code == 200

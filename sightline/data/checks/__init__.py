@@ -2,17 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
+
+from sightline.records import Question
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from sightline.records import Material
-
 FEW = 5
 """How many examples a finding shows."""
+
+
+class Material(Protocol):
+    """What an integrity rule looks at: the study as frames, each read when first asked for.
+
+    Ids are those of the study; 0 stands for "not part of it" in judgements and truths.
+    """
+
+    @property
+    def prompts(self) -> pl.DataFrame:
+        """prompt_id, suite, ref, text."""
+
+    @property
+    def tags(self) -> pl.DataFrame:
+        """prompt_id, name, value."""
+
+    @property
+    def systems(self) -> pl.DataFrame:
+        """system_id, system, kind, answers."""
+
+    @property
+    def answers(self) -> pl.DataFrame:
+        """system_id, system, prompt_id, position, image_id, sha256, score, seed, failure."""
+
+    @property
+    def images(self) -> pl.DataFrame:
+        """image_id, collection, name, sha256, width, height, defect."""
+
+    @property
+    def questions(self) -> Sequence[Question]:
+        """Every question, the newest version of each."""
+
+    @property
+    def relevance(self) -> str:
+        """The question whose truth says which images are relevant: [score] relevance in study.toml."""
+
+    @property
+    def judgements(self) -> pl.DataFrame:
+        """question, annotator, prompt_id, system_id, image_id, value, n; latest revisions, none skipped.
+
+        Also item_id, repetition, took_ms, and `system_b` and `image_b`: the second side of a pair.
+        """
+
+    @property
+    def truths(self) -> pl.DataFrame:
+        """question, rule, prompt_id, system_id, image_id, value, low, high."""
+
+    def scores(self, measure: str) -> pl.DataFrame:
+        """prompt_id, system_id, image_id, value, reason of a measure the rule declares."""
 
 
 def few(examples: Iterable[str]) -> list[str]:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sightline.data.checks import answers_by, few
+from sightline.data.checks import Material, answers_by, few
 from sightline.extension import check
-from sightline.records import Finding, Material
+from sightline.records import Finding
 from sightline.statistics.crossed import Panel
 from sightline.statistics.pace import Timed, too_fast
 

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from sightline.data.checks import image_examples
+from sightline.data.checks import Material, image_examples
 from sightline.extension import check
-from sightline.records import Finding, Material
+from sightline.records import Finding
 
 
 class Promise(NamedTuple):

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sightline.data.checks import FEW, answers_by, few, image_examples, short
+from sightline.data.checks import FEW, Material, answers_by, few, image_examples, short
 from sightline.extension import check
-from sightline.records import Finding, Material
+from sightline.records import Finding
 from sightline.statistics.near_duplicates import near_pairs
 
 if TYPE_CHECKING:

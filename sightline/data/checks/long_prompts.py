@@ -10,9 +10,9 @@ from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 
-from sightline.data.checks import prompt_examples
+from sightline.data.checks import Material, prompt_examples
 from sightline.extension import check
-from sightline.records import Finding, Material
+from sightline.records import Finding
 
 ENDS = 2
 """The tokens that open and close a text."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sightline.data.checks import answers_by, few, prompt_examples, short
+from sightline.data.checks import Material, answers_by, few, prompt_examples, short
 from sightline.extension import check
-from sightline.records import Finding, Material
+from sightline.records import Finding
 
 
 @check(severity="warning", source="Sightline", licence="Apache-2.0")

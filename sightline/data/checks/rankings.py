@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from sightline.data.checks import answers_by, image_examples, prompt_examples
+from sightline.data.checks import Material, answers_by, image_examples, prompt_examples
 from sightline.extension import check
-from sightline.records import Finding, Material
+from sightline.records import Finding
 
 if TYPE_CHECKING:
     import polars as pl

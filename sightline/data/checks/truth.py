@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from sightline.data.checks import item_examples, off_by_a_hair, outside, prompt_examples
+from sightline.data.checks import Material, item_examples, off_by_a_hair, outside, prompt_examples
 from sightline.extension import check
-from sightline.records import Finding, Material
+from sightline.records import Finding
 
 if TYPE_CHECKING:
     import polars as pl

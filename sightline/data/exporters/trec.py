@@ -22,8 +22,10 @@ def trec(tables: Mapping[str, pl.DataFrame], folder: Path, *, question: str = "r
     """A run file a retriever (qid Q0 docid rank score tag), qrels.txt with the relevance, and topics.tsv.
 
     Where there are several suites or collections, each has a folder of its own. Programs sort a run by its
-    scores: where these are missing, tied or rising, a run gets scores that fall with the rank, and notes.txt
-    says so. The truth of `question` is the relevance, as the rule settled it that came last.
+    scores: where these are missing or rising, a run gets scores that fall with the rank. Where scores only
+    tie, the run keeps them, and a copy NAME.untied.run has scores made of ranks, so that ties are broken as
+    the engine ranked them. notes.txt says both. The truth of `question` is the relevance, as the rule settled
+    it that came last.
     """
     notes: list[str] = []
     runs = _rankings(tables.get("answers"), notes)
@@ -45,8 +47,8 @@ def trec(tables: Mapping[str, pl.DataFrame], folder: Path, *, question: str = "r
             ranked = runs.filter(suite=suite, collection=collection)
             names = _file_names(ranked["system"].unique(maintain_order=True))
             for system, name in names.items():
-                lines = _run(ranked.filter(system=system), system, queries, notes)
-                written.append(_write(home / f"{name}.run", lines))
+                for ending, lines in _runs(ranked.filter(system=system), system, queries, notes):
+                    written.append(_write(home / f"{name}{ending}", lines))
         if relevant is not None:
             judged = relevant.filter(suite=suite, collection=collection)
             if not judged.is_empty():
@@ -132,22 +134,37 @@ def _file_names(names: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def _run(table: pl.DataFrame, system: str, queries: dict[str, None], notes: list[str]) -> Iterator[str]:
+def _runs(
+    table: pl.DataFrame, system: str, queries: dict[str, None], notes: list[str]
+) -> Iterator[tuple[str, Iterator[str]]]:
+    """The run of a system, and where its scores tie a copy in which they do not: endings and lines."""
     import polars as pl
 
     ranked = table.sort("prompt_id", "position").with_columns(
         rank=pl.int_range(1, pl.len() + 1).over("prompt_id")
     )
     queries.update(dict.fromkeys(ranked["prompt_id"]))
-    # trec_eval reads scores in single precision: what ties there would be ordered by image name.
-    falls = pl.col("score").cast(pl.Float32).diff().over("prompt_id") < 0
-    sound = ranked.select(((pl.col("rank") == 1) | falls).all() & pl.col("score").is_not_null().all()).item()
-    if not sound:
-        notes.append(
-            f"The scores of {system} are missing, tied or rising somewhere: its run has scores made of ranks."
-        )
-        deepest = int(ranked.select(pl.col("rank").max()).item())
-        ranked = ranked.with_columns(score=(deepest + 1 - pl.col("rank")).cast(pl.Int64))
+    # trec_eval reads scores in single precision: what ties there is ordered by image name.
+    step = pl.col("score").cast(pl.Float32).diff().over("prompt_id")
+    first = pl.col("rank") == 1
+    kept = ranked.select((first | (step <= 0)).all() & pl.col("score").is_not_null().all()).item()
+    untied = kept and ranked.select((first | (step < 0)).all()).item()
+    if kept:
+        yield ".run", _lines(ranked, system)
+    if untied:
+        return
+    deepest = int(ranked.select(pl.col("rank").max()).item())
+    made = ranked.with_columns(score=(deepest + 1 - pl.col("rank")).cast(pl.Int64))
+    notes.append(
+        f"The scores of {system} tie somewhere, and trec_eval orders ties by image name: its run keeps the "
+        "scores, and its .untied.run has scores made of ranks, which break ties as the engine did."
+        if kept
+        else f"The scores of {system} are missing or rising somewhere: its run has scores made of ranks."
+    )
+    yield ".untied.run" if kept else ".run", _lines(made, system)
+
+
+def _lines(ranked: pl.DataFrame, system: str) -> Iterator[str]:
     rows = ranked.select("prompt_id", "image", "rank", "score").iter_rows()
     return (f"{query} Q0 {image} {rank} {score!r} {system}" for query, image, rank, score in rows)
 

@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 from sightline.data.sources import Source, composed
 from sightline.records import Answer, Image, ImageKey, PromptKey, Record, System
 
+SECOND = "second images of one prompt and sample (the first was taken)"
 _NAME = re.compile(r"p0*(\d{1,12})_0*(\d{1,9})(?!\d)", re.ASCII)
 
 
@@ -35,6 +36,7 @@ def images(
     for folder in ("", *source.folders()):
         name = composed(folder) or system
         found = False
+        taken: set[tuple[str, int]] = set()
         for file in source.pictures(folder):
             parsed = parse_name(file)
             if parsed is None:
@@ -44,6 +46,10 @@ def images(
             if known is not None and ref not in known:
                 source.skip(file, "images of prompts that the directory does not hold")
                 continue
+            if parsed in taken:
+                source.skip(file, SECOND)
+                continue
+            taken.add(parsed)
             if not found:
                 yield System(name, at=folder or file)
             found = True

@@ -20,11 +20,15 @@ from sightline.records import (
     System,
     Truth,
 )
+from sightline.statistics.intervals import published_interval
 
 TABLE = "data.csv"
 PARTS = ("adj1", "adj2", "style")
 TRUTHS = {"mos_quality": "quality", "mos_align": "alignment"}
+DEVIATIONS = {"mos_quality": "std_quality", "mos_align": "std_align"}
 COLUMNS = ("name", "prompt", *PARTS, *TRUTHS)
+KNOWN = (*COLUMNS, *DEVIATIONS.values())
+VIEWERS = 21
 ROWS = 2_982
 QUESTIONS = (
     Question("quality", "interval", 0.0, 5.0, wording="How good does the image look?"),
@@ -41,6 +45,7 @@ def claims(source: Source) -> float:
     claims=claims,
     source="Li et al. 2023, AGIQA-3K (lcysyzxdxc/AGIQA-3k-Database)",
     licence="MIT",
+    version=2,
     files={
         "data.csv": "name,prompt,adj1,adj2,style,mos_quality,mos_align\n"
         'sd1.5_lowstep_007.jpg,"a cat, soft light, anime style",soft light,,anime style,1.5,2.5\n'
@@ -55,9 +60,9 @@ def agiqa3k(
     """AGIQA-3K: data.csv with the MOS of quality and alignment; images next to it or in images/, or by name.
 
     `sd1.5_lowstep_017.jpg` is the answer of the system `sd1.5_lowstep` to prompt `017`: a system at another
-    setting is another system, and the answer's settings tell the two apart. The file gives neither the number
-    of viewers nor intervals, so the truths have none. `partial` admits a table with fewer rows
-    than published.
+    setting is another system, and the answer's settings tell the two apart. The intervals are those of the
+    published standard deviations (std_quality, std_align) over the paper's 21 viewers; without these columns
+    there are none. `partial` admits a table with fewer rows than published.
     """
     table = source.one_file(TABLE) or TABLE
     under = "images/" if source.folders() and source.pictures("images") else ""
@@ -65,7 +70,7 @@ def agiqa3k(
     for question in QUESTIONS:
         yield question._replace(at=f"{table}:1")
     once, names, row = Once(), set(), None
-    for row in source.rows(table, required=COLUMNS, known=COLUMNS):
+    for row in source.rows(table, required=COLUMNS, known=KNOWN):
         name = row.text("name")
         if name in names:
             raise row.error(f"{name} is there twice", "Take one of the rows out.")
@@ -107,4 +112,10 @@ def _truth(row: Row, column: str, question: str, subject: Item) -> Truth:
     value = row.number(column)
     if not 0 <= value <= 5:
         raise row.wrong(column, "between 0 and 5", "Correct the score.")
-    return Truth(question, subject, value, at=row.at)
+    sd = row.number(DEVIATIONS[column], None)
+    if sd is None:
+        return Truth(question, subject, value, at=row.at)
+    if sd < 0:
+        raise row.wrong(DEVIATIONS[column], "0 or more", "Correct the deviation.")
+    low, high = published_interval(value, sd, VIEWERS, low=0.0, high=5.0) or (None, None)
+    return Truth(question, subject, value, low, high, VIEWERS, at=row.at)

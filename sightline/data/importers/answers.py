@@ -21,7 +21,7 @@ from sightline.records import Answer, Image, ImageKey, Prompt, PromptKey, Prompt
 
 FACTS = ("position", "score", "seed", "failure", "kind")
 VOTES = ("question", "annotator", *SYNONYMS["annotator"])
-KNOWN = ("prompt", "prompt_id", "image", "system", *HOMES, *FACTS, "tags.", "settings.")
+KNOWN = ("prompt", "prompt_id", "image", "system", *HOMES, *FACTS, "tags.", "image_tags.", "settings.")
 RENAMED = ("prompt", "image", "system")
 KINDS = ("generator", "retriever")
 
@@ -53,6 +53,8 @@ def answers(
     known_prompts: bool = False,
 ) -> Iterator[Record]:
     """A table of answers: prompt, image, system; optionally position, score, seed, tags, settings, failure.
+
+    tags.<name> are of the prompt, image_tags.<name> of the image.
 
     Also read: model, generator or engine as system; file, path, filename or image_path as image; caption or
     text as prompt. A column such as prompt.de has the prompt in another language, for annotators.
@@ -99,8 +101,9 @@ def answers(
         if name is not None:
             key = ImageKey(home, name)
             path = pictures.path(name, at)
-            if path is not None and once.new(key):
-                yield Image(key, path, at=at)
+            marks = row.group("image_tags.")
+            if (path is not None or marks) and once.new((key, *marks.items())):
+                yield Image(key, path, at=at, tags=marks)
         yield Answer(
             prompt,
             system,

@@ -23,6 +23,7 @@ from sightline.records import (
     System,
     Truth,
 )
+from sightline.statistics.intervals import published_interval
 
 PROMPTS = "prompts.csv"
 TESTS = {"test1": "raw_test1.csv", "test2": "raw_test2.csv"}
@@ -32,11 +33,11 @@ ASKED = {
 }
 RATING = ("user_ID", "image_key", "rating_type", "rating")
 MEANS = (
-    ("ratings_appeal_realism_match_mean.csv", "test1", "appeal_mean", "image_appeal"),
-    ("ratings_appeal_realism_match_mean.csv", "test1", "realism_mean", "realism"),
-    ("ratings_appeal_realism_match_mean.csv", "test1", "prompt_matching_mean", "prompt_matching"),
-    ("test2_appeal.csv", "test2", "rating", "image_appeal"),
-    ("test2_quality.csv", "test2", "rating", "image_quality"),
+    ("ratings_appeal_realism_match_mean.csv", "test1", "appeal_mean", "image_appeal", "appeal_std"),
+    ("ratings_appeal_realism_match_mean.csv", "test1", "realism_mean", "realism", ""),
+    ("ratings_appeal_realism_match_mean.csv", "test1", "prompt_matching_mean", "prompt_matching", ""),
+    ("test2_appeal.csv", "test2", "rating", "image_appeal", "std"),
+    ("test2_quality.csv", "test2", "rating", "image_quality", "std"),
 )
 PHOTOS = "own"
 WORDING = {
@@ -56,6 +57,7 @@ def claims(source: Source) -> float:
     claims=claims,
     source="Göring et al. 2023 (Telecommunication-Telemedia-Assessment/avt_ai_images)",
     licence="GPL-3.0",
+    version=2,
     files={
         "avt/prompts.csv": "ID,prompts,category\np01,A red car,Drawbench\np02,A cow,own\n",
         "avt/raw_test1.csv": "user_ID,image_key,rating_type,rating\n"
@@ -73,7 +75,8 @@ def avt(source: Source, *, suite: str = "avt", collection: str = "avt") -> Itera
 
     The tests number their users alike, so that each is a panel of its own; a user who rated an image again
     gave a further repetition. The photos (`own`) belong to a prompt but are no system's answer. The published
-    means are truths of the rules `published_test1` and `published_test2`.
+    means are truths of the rules `published_test1` and `published_test2`, with the number of ratings, and
+    with an interval where their standard deviation is published.
     """
     source.need((PROMPTS, *TESTS.values()), of="the data set")
     for name, wording in WORDING.items():
@@ -87,12 +90,12 @@ def avt(source: Source, *, suite: str = "avt", collection: str = "avt") -> Itera
     shown: dict[str, Item] = {}
     yield from _files(source, suite, collection, prompts, shown)
     here = bool(shown)
-    rated: dict[str, set[str]] = {}
+    rated: dict[str, Counter[tuple[str, str]]] = {}
     for test, file in TESTS.items():
-        rated[test] = set()
+        rated[test] = Counter()
         for row in source.rows(file, required=RATING, known=RATING):
             name = row.text("image_key")
-            rated[test].add(name)
+            rated[test][name, row.text("rating_type")] += 1
             if name not in shown:
                 yield from _by_name(row, suite, collection, prompts, shown, here)
         yield from _ratings(source, test, file, shown)
@@ -168,13 +171,20 @@ def _ratings(source: Source, test: str, file: str, shown: Mapping[str, Item]) ->
             )
 
 
-def _means(source: Source, rated: Mapping[str, set[str]], shown: Mapping[str, Item]) -> Iterator[Truth]:
-    for file, test, column, question in MEANS:
+def _means(
+    source: Source, rated: Mapping[str, Counter[tuple[str, str]]], shown: Mapping[str, Item]
+) -> Iterator[Truth]:
+    for file, test, column, question, deviation in MEANS:
         if not source.has(file):
             source.skip(file, "published means that are not here")
             continue
-        taken = ("image_key", "db", "prompt", *(each[2] for each in MEANS if each[0] == file))
-        left = set(rated[test])
+        taken = (
+            "image_key",
+            "db",
+            "prompt",
+            *(name for each in MEANS if each[0] == file for name in each[2::2]),
+        )
+        left = {name for name, _ in rated[test]}
         first = column == next(each[2] for each in MEANS if each[0] == file)
         for row in source.rows(file, required=("image_key", column), known=taken if first else None):
             name, value = row.text("image_key"), row.number(column)
@@ -183,7 +193,11 @@ def _means(source: Source, rated: Mapping[str, set[str]], shown: Mapping[str, It
             left.discard(name)
             if not 1 <= value <= 5:
                 raise row.wrong(column, "between 1 and 5", "Correct the mean.")
-            yield Truth(question, shown[name], value, rule=f"published_{test}", at=row.at)
+            n = rated[test][name, question]
+            sd = row.number(deviation, None) if deviation else None
+            ends = None if sd is None else published_interval(value, sd, n, low=1.0, high=5.0)
+            low, high = ends or (None, None)
+            yield Truth(question, shown[name], value, low, high, n, f"published_{test}", row.at)
         if left:
             raise DataError(
                 f"{min(left)} is missing, though {TESTS[test]} rates it",

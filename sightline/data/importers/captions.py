@@ -10,7 +10,7 @@ from sightline.data.sources.plain import SYNONYMS, Pictures, fits, rows_of
 from sightline.extension import importer
 from sightline.records import Image, ImageKey, Record
 
-KNOWN = ("image", "caption", "collection")
+KNOWN = ("image", "caption", "collection", "image_tags.")
 OTHERS = ("system", "prompt", "prompt_id", "question", "value")
 
 
@@ -26,7 +26,10 @@ def claims(source: Source) -> float:
     files={"captions.csv": "image,caption\na.png,A dog.\nb.png,A cat.\nb.png,A cat asleep.\n"},
 )
 def captions(source: Source, *, collection: str = "images", names_only: bool = False) -> Iterator[Record]:
-    """A table of image and caption, several rows an image if it has several captions: one collection."""
+    """A table of image and caption, several rows an image if it has several captions: one collection.
+
+    Columns image_tags.<name> hold tags of the images.
+    """
     pictures = Pictures(source, names_only)
 
     def image(row: Row) -> ImageKey:
@@ -36,4 +39,6 @@ def captions(source: Source, *, collection: str = "images", names_only: bool = F
         first, *rest = group
         path = pictures.path(key.name, first.at)
         captions = (row.text("caption", None) for row in (first, *rest))
-        yield Image(key, path, tuple(caption for caption in captions if caption is not None), first.at)
+        said = tuple(caption for caption in captions if caption is not None)
+        marks = {name: value for row in (first, *rest) for name, value in row.group("image_tags.").items()}
+        yield Image(key, path, said, first.at, tags=marks)

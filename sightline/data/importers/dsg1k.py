@@ -12,6 +12,18 @@ from sightline.extension import importer
 from sightline.records import Prompt, PromptKey, Record
 
 TABLE = "dsg-1k-anns.csv"
+SKILLS = {
+    "countbench": "counting",
+    "diffusiondb": "style",
+    "drawtext": "text_rendering",
+    "localized_narratives": "detail",
+    "midjourney": "style",
+    "posescript": "detail",
+    "stanford_paragraph": "detail",
+    "tifa160": "complex",
+    "vrd": "spatial",
+    "whoops": "unusual_arrangements",
+}
 COLUMNS = (
     "item_id",
     "text",
@@ -33,6 +45,12 @@ def claims(source: Source) -> float:
     claims=claims,
     source="Cho et al. 2024, Davidsonian Scene Graph",
     licence="CC-BY-4.0",
+    suite={
+        "prompts": 1_060,
+        "home": "https://github.com/j-min/DSG",
+        "files": TABLE,
+        "skills": SKILLS,
+    },
     files={
         "dsg-1k-anns.csv": "item_id,text,keywords,proposition_id,dependency,category_broad,category_detailed,"
         "tuple,question_natural_language\n"
@@ -45,7 +63,9 @@ def dsg1k(source: Source, *, suite: str = "dsg1k") -> Iterator[Record]:
 
     Nobody was asked them: they are no questions of the study but demands of a prompt. `expects` holds
     {"questions": [{"id", "question", "needs", "kind", "detail", "tuple"}]}, `needs` being the ids of the
-    questions without which one makes no sense. The tag `source` is where the prompt was taken from.
+    questions without which one makes no sense. `complete` is false, since none of these is a demand for an
+    object, a relation or a text. The tag `source` is where the prompt was taken from, and decides on the tag
+    `skill`.
     """
     finished: set[str] = set()
     rows = source.rows(source.one_file(TABLE) or TABLE, required=COLUMNS)
@@ -70,7 +90,9 @@ def _prompt(source: Source, key: PromptKey, rows: list[Row]) -> Prompt:
     questions = [_question(source, row, ids) for row in rows]
     home = re.sub(r"_?\d+$", "", key.ref)
     tags = {"source": home} if home and home != key.ref else {}
-    return Prompt(key, text, tags, expects={"questions": questions}, at=rows[0].at)
+    if home in SKILLS and tags:
+        tags["skill"] = SKILLS[home]
+    return Prompt(key, text, tags, expects={"questions": questions, "complete": False}, at=rows[0].at)
 
 
 def _question(source: Source, row: Row, ids: set[int]) -> dict[str, Any]:

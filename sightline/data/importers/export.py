@@ -27,12 +27,14 @@ from sightline.records import (
     Assignment,
     Image,
     ImageKey,
+    ImageTag,
     JudgingRound,
     KnownAnswer,
     Prompt,
     PromptKey,
     Record,
     Reference,
+    Remark,
     RoundSlot,
     System,
 )
@@ -41,7 +43,6 @@ Links = dict[PromptKey, list[tuple[str, PromptKey]]]
 Plain = Callable[[Source], Iterator[Record]]
 
 STAYS = {
-    "scores": "computed from the rest: sightline score",
     "predictions": "computed from the rest: sightline predict",
     "unsettled": "computed from the rest: sightline truth",
 }
@@ -74,18 +75,21 @@ def export(
     captions: Plain = needs("importer", "captions(names_only=True)"),
     judgements: Plain = needs("importer", "judgements"),
     truths: Plain = needs("importer", "truths"),
+    scores: Plain = needs("importer", "scores"),
 ) -> Iterator[Record]:
     """A folder that `sightline export` wrote as csv, jsonl or parquet: all its tables at once.
 
     Roles, exclusions, adjudications, control answers and rounds with their tasks come back; a new study takes
     over the settings too. Links of annotators do not: invite them again. Images come by name, since an export
-    holds no image files; scores and predictions are computed again.
+    holds no image files. Scores come back with their evidence, each for the content that was scored: an image
+    that has changed since has none. Predictions and scores of rankings are computed again.
     """
     readers: dict[str, Plain] = {
         "questions": _questions,
         "systems": _systems,
         "prompts": lambda table: _linked(prompts(table), links),
         "images": _images,
+        "image_tags": _image_tags,
         "captions": captions,
         "scenes": _scenes,
         "answers": answers,
@@ -94,9 +98,11 @@ def export(
         "rounds": _rounds,
         "round_items": _round_items,
         "tasks": _tasks,
+        "remarks": _remarks,
         "judgements": judgements,
         "truths": truths,
         "references": _references,
+        "scores": scores,
     }
     tables = _tables(source)
     links = _links(tables["links"]) if "links" in tables else {}
@@ -206,6 +212,14 @@ def _images(table: Source) -> Iterator[Record]:
         yield Image(_image(row), at=row.at)
 
 
+def _image_tags(table: Source) -> Iterator[Record]:
+    columns = ("collection", "image", "suite", "prompt_id", "tag", "value")
+    for row in rows_of(table, ("collection", "image", "tag", "value"), columns):
+        suite, ref = row.text("suite", None), row.text("prompt_id", None)
+        prompt = None if suite is None or ref is None else PromptKey(suite, ref)
+        yield ImageTag(_image(row), row.text("tag"), row.text("value", ""), prompt, row.at)
+
+
 def _scenes(table: Source) -> Iterator[Record]:
     for row in rows_of(table, ("collection", "image", "scene"), ("collection", "image", "scene")):
         scene = row.structure("scene")
@@ -275,6 +289,26 @@ def _tasks(table: Source) -> Iterator[Record]:
             row.text("finished", None),
             row.whole("took_ms", None),
             [(slot, swapped, repetition) for slot, swapped, repetition in shown],
+            row.at,
+        )
+
+
+def _remarks(table: Source) -> Iterator[Record]:
+    columns = ("round", "panel", "annotator", "number", "kind", "slot", "part", "boxes", "time")
+    for row in rows_of(table, columns, (*columns, "text")):
+        boxes = row.structure("boxes")
+        if not isinstance(boxes, list) or not all(isinstance(each, list) for each in boxes):
+            raise row.wrong("boxes", "a JSON list of boxes", "Each is [left, top, right, bottom].")
+        yield Remark(
+            row.text("round"),
+            _annotator(row),
+            row.count("number"),
+            row.text("kind"),
+            row.text("text", ""),
+            row.count("slot"),
+            row.count("part"),
+            boxes,
+            row.text("time"),
             row.at,
         )
 

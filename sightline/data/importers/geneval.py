@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from sightline.data.importers._geneval import expects_of
+from sightline.data.importers._geneval import expects_of, tags_of
 from sightline.data.sources import Once, Source
 from sightline.errors import DataError
 from sightline.extension import importer
@@ -70,8 +70,9 @@ def _run(
             )
         key = PromptKey(suite, PurePosixPath(folder).name)
         if once.new((key, entry["prompt"])):
-            tags = {"tag": str(entry["tag"])} if entry.get("tag") else {}
-            yield Prompt(key, entry["prompt"], tags, expects=expects_of(entry), at=f"{metadata}:1")
+            tags = tags_of(str(entry["tag"])) if entry.get("tag") else {}
+            at = f"{metadata}:1"
+            yield Prompt(key, entry["prompt"], tags, expects=expects_of(entry, source, at), at=at)
         files = source.pictures(f"{folder}/samples")
         if not files:
             source.skip(folder, "prompts without samples")

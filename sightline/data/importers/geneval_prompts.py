@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from sightline.data.importers._geneval import expects_of
+from sightline.data.importers._geneval import SKILLS, expects_of, tags_of
 from sightline.data.sources import Row, Source
 from sightline.errors import DataError
 from sightline.extension import importer
@@ -28,6 +28,12 @@ def claims(source: Source) -> float:
     claims=claims,
     source="Ghosh et al. 2023, GenEval",
     licence="MIT",
+    suite={
+        "prompts": 553,
+        "home": "https://github.com/djghosh13/geneval",
+        "files": f"prompts/{METADATA}",
+        "skills": SKILLS,
+    },
     files={
         "geneval/evaluation_metadata.jsonl": '{"tag": "single_object", "include": [{"class": "bench", '
         '"count": 1}], "prompt": "a photo of a bench"}\n{"tag": "colors", "include": [{"class": "cow", '
@@ -59,8 +65,9 @@ def geneval_prompts(source: Source, *, suite: str = "geneval") -> Iterator[Recor
             _same(wordings, n, text, row)
         conditions = {name: row.structure(name) for name in ("include", "exclude")}
         _check(row, conditions, objects)
-        tags = {"tag": row.text("tag")}
-        yield Prompt(PromptKey(suite, f"{n - 1:05d}"), text, tags, expects=expects_of(conditions), at=row.at)
+        expects = expects_of(conditions, source, row.at)
+        key = PromptKey(suite, f"{n - 1:05d}")
+        yield Prompt(key, text, tags_of(row.text("tag")), expects=expects, at=row.at)
     if wordings is not None and len([text for text in wordings if text.strip()]) != n:
         raise DataError(
             f"{n} prompts in {METADATA}, {len(wordings)} in {PROMPTS}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping
 from typing import Any
@@ -38,6 +39,49 @@ ROWS = {
     "Prompt_dir_230228_extraVars.csv": 2_302,
     "annotations_df_230311.csv": 8_408,
 }
+SKILLS = {
+    "Single object": "single_object",
+    "Multiple objects": "multiple_objects",
+    "Counting": "counting",
+    "Simple arithmetic": "arithmetic",
+    "Directed actions": "directed_actions",
+    "Spatial relationships": "spatial",
+    "Unusual arrangements": "unusual_arrangements",
+    "Conditional generation": "conditional",
+    "Compositional characteristics": "compositional",
+    "Negation": "negation",
+    "Chimeras": "chimeras",
+    "Text rendering": "text_rendering",
+    "Controlled single object": "single_object",
+    "Controlled multiple objects": "multiple_objects",
+    "Controlled single object counting": "counting",
+    "Controlled multiple object counting": "counting",
+    "Controlled arithmetic": "arithmetic",
+}
+NO_ID = "rows without an ID"
+WRITTEN = frozenset(
+    (
+        *(
+            "a",
+            "an",
+            "the",
+            "it",
+            "its",
+            "that",
+            "has",
+            "with",
+            "and",
+            "of",
+            "on",
+            "written",
+            "says",
+            "listed",
+        ),
+        *("word", "words", "title", "name", "headline", "slogan", "message", "legend", "dish"),
+        *("destination", "advertising", "label", "cover", "front"),
+    )
+)
+"""Words of a prompt for text that ask for nothing besides the object and the text."""
 MATCH = Question(
     "match", "nominal", 0.0, 1.0, 1.0, {"1": "yes", "0": "no"}, "Does this image match the text?"
 )
@@ -52,6 +96,12 @@ def claims(source: Source) -> float:
     claims=claims,
     source="Achterberg et al. 2023, GIMBRR (IntelLabs/generative-ai)",
     licence="not stated",
+    suite={
+        "prompts": 2_302,
+        "home": "https://github.com/IntelLabs/generative-ai",
+        "files": "Prompt_dir_230228.csv; its extraVars and annotations_df_230311.csv where they are wanted",
+        "skills": SKILLS,
+    },
     files={
         "gimbrr/Prompt_dir_1.csv": ",ID,Prompt,Representations,Auto_assessment,Task,Task_specific_label,"
         "img2img_instructions,Linked_prompts\n"
@@ -88,21 +138,27 @@ def gimbrr(
     Verdicts carry no names, so that they are anonymous; a file judged again is a repetition. Where the
     verdicts give another text than the directory, the prompt has the tags `judged_text` and
     `judged_text_rows` (how many verdicts). Images in folders, one a system, come in if they are there.
-    `partial` admits fewer rows than were published.
+    `partial` admits fewer rows than were published. The tag `skill` follows from the task. Expects exact
+    numbers where the label counts, otherwise at least one of each object; an action, an arrangement, a part
+    of another animal and the like have no place in what is expected, so that it is not complete. Rows
+    without an ID, labels that should be numbers and are none, and verdicts in conflict are counted.
     """
     directory, extra, verdicts = _files(source)
     others = _other_texts(source, verdicts) if verdicts else {}
     variables = _variables(source, extra, partial) if extra and extra != directory else {}
     prompts: set[str] = set()
-    row = None
-    for row in source.rows(directory, required=(*COLUMNS, "Linked_prompts"), known=KNOWN):
-        prompt = _prompt(row, suite, variables, others, extra)
-        ref = prompt.key.ref
+    row, rows = None, 0
+    for row in source.rows(directory, (*COLUMNS, "Linked_prompts"), KNOWN):
+        rows += 1
+        ref = _ref(row)
+        if ref is None:
+            source.skip(row.at, NO_ID)
+            continue
         if ref in prompts:
             raise row.error(f"prompt {ref} is there twice", "Keep one.")
         prompts.add(ref)
-        yield prompt
-    _whole(directory, len(prompts), row, partial)
+        yield _prompt(source, row, PromptKey(suite, ref), variables, others, extra)
+    _whole(directory, rows, row, partial)
     if variables.keys() - prompts:
         raise _torn(f"prompt {min(variables.keys() - prompts)} is not in {directory}", extra)
     names: dict[tuple[str, str, int], str] = {}
@@ -145,17 +201,24 @@ def _other_texts(source: Source, verdicts: str) -> dict[str, Counter[str]]:
     """How often the verdicts give each text for a prompt."""
     found: dict[str, Counter[str]] = {}
     for row in source.rows(verdicts, required=VERDICT):
-        found.setdefault(_ref(row), Counter())[row.text("Prompt")] += 1
+        ref = _ref(row)
+        if ref is not None:
+            found.setdefault(ref, Counter())[row.text("Prompt")] += 1
     return found
 
 
 def _variables(source: Source, extra: str, partial: bool) -> dict[str, tuple[str, dict[str, str]]]:
     """The text of a prompt and its extra variables as tags."""
     found: dict[str, tuple[str, dict[str, str]]] = {}
-    row = None
-    for row in source.rows(extra, required=("ID", "Prompt", *COUNTED, *WORDED), known=KNOWN):
-        found[_ref(row)] = row.text("Prompt"), _control_variables(row)
-    _whole(extra, len(found), row, partial)
+    row, rows = None, 0
+    for row in source.rows(extra, ("ID", "Prompt", *COUNTED, *WORDED), KNOWN):
+        rows += 1
+        ref = _ref(row)
+        if ref is None:
+            source.skip(row.at, NO_ID)
+        else:
+            found[ref] = row.text("Prompt"), _control_variables(row)
+    _whole(extra, rows, row, partial)
     return found
 
 
@@ -168,19 +231,22 @@ def _control_variables(row: Row) -> dict[str, str]:
 
 
 def _prompt(
+    source: Source,
     row: Row,
-    suite: str,
+    key: PromptKey,
     variables: Mapping[str, tuple[str, dict[str, str]]],
     others: Mapping[str, Counter[str]],
     extra: str,
 ) -> Prompt:
-    ref, text = _ref(row), row.text("Prompt")
+    ref, text = key.ref, row.text("Prompt")
     known = variables.get(ref)
     if known is None and variables:
         raise _torn(f"prompt {ref} is not in {extra}", row.at)
     if known is not None and known[0] != text:
         raise _torn(f"prompt {ref} reads otherwise in {extra}", row.at)
     tags = {"task": row.text("Task"), "auto_assessment": row.text("Auto_assessment")}
+    if tags["task"] in SKILLS:
+        tags["skill"] = SKILLS[tags["task"]]
     for name, tag in (
         ("Representations", "representations"),
         ("Task_specific_label", "label"),
@@ -197,30 +263,62 @@ def _prompt(
     linked = [each.strip() for each in row.text("Linked_prompts", "").split(",") if each.strip()]
     if not all(each.isdecimal() for each in linked):
         raise row.wrong("Linked_prompts", "ids with commas between them", "Correct the cell.")
-    links = [("builds_on", PromptKey(suite, str(int(each)))) for each in linked]
-    return Prompt(PromptKey(suite, ref), text, tags, links, _expects(tags), row.at)
+    links = [("builds_on", PromptKey(key.suite, str(int(each)))) for each in linked]
+    return Prompt(key, text, tags, links, _expects(source, row, text, tags), row.at)
 
 
-def _expects(tags: Mapping[str, str]) -> dict[str, Any] | None:
+def _expects(source: Source, row: Row, text: str, tags: Mapping[str, str]) -> dict[str, Any] | None:
     """What the directory says must be seen: objects, how many, where, what must be absent, which text."""
     kinds = [each.strip() for each in tags.get("representations", "").split(",") if each.strip()]
     if not kinds:
         return None
-    task, label = tags["task"], tags.get("label", "")
+    skill, label = tags.get("skill", ""), tags.get("label", "")
     numbers = [each.strip() for each in label.split(",")]
     counted = len(numbers) == len(kinds) and all(number.isdecimal() for number in numbers)
+    if skill in ("counting", "arithmetic") and not counted:
+        reason = "counts that are no number, one for each object (their objects are expected, not how many)"
+        source.note(f"{row.at} ({label!r})", reason)
     relation = None
-    if task == "Spatial relationships" and len(kinds) == 2 and label:
-        relation = {"first": kinds[0], "where": label, "second": kinds[1]}
-    return {
+    if skill == "spatial" and len(kinds) == 2 and label:
+        relation = {"first": kinds[0], "where": label.removeprefix("to the "), "second": kinds[1]}
+    expects = {
         "objects": [
-            {"kind": kind, "count": int(number) if counted else None, "colour": None, "size": None}
+            {
+                "kind": kind,
+                "count": int(number) if counted else 1,
+                "at_least": not counted,
+                "colour": None,
+                "size": None,
+                **({"attributes": [label]} if label and skill == "compositional" else {}),
+            }
             for kind, number in zip(kinds, numbers if counted else kinds, strict=True)
         ],
         "relation": relation,
-        "absent": [label] if label and task in ("Negation", "Conditional generation") else [],
-        "text": label if label and task == "Text rendering" else None,
+        "absent": [label] if label and skill in ("negation", "conditional") else [],
+        "text": label if label and skill == "text_rendering" else None,
     }
+    return {**expects, "complete": _is_complete(skill, counted, text, tags, expects)}
+
+
+def _is_complete(
+    skill: str, counted: bool, text: str, tags: Mapping[str, str], expects: Mapping[str, Any]
+) -> bool:
+    """Whether a prompt asks for nothing but what is expected, by its skill and its words."""
+    if skill in ("counting", "arithmetic"):
+        return counted
+    if skill == "text_rendering":
+        named = f"{tags.get('label', '')} {tags['representations']}".lower()
+        words = re.findall(r"[a-z']+", text.lower())
+        return bool(expects["text"]) and all(word in WRITTEN or word in named for word in words)
+    # Which conditions can be seen to be met, the directory says itself.
+    decided = skill != "conditional" or tags["auto_assessment"] == "True"
+    return {
+        "single_object": True,
+        "multiple_objects": True,
+        "spatial": expects["relation"] is not None,
+        "negation": bool(expects["absent"]),
+        "conditional": bool(expects["absent"]) and decided,
+    }.get(skill, False)
 
 
 def _verdicts(
@@ -233,10 +331,14 @@ def _verdicts(
     partial: bool,
 ) -> Iterator[Record]:
     systems: set[str] = set()
-    judged: Counter[Item] = Counter()
-    row = None
-    for row in source.rows(file, required=VERDICT, known=(*VERDICT, *REPEATED)):
+    judged: dict[Item, list[float]] = {}
+    row, rows = None, 0
+    for row in source.rows(file, VERDICT, (*VERDICT, *REPEATED)):
+        rows += 1
         name, ref, system = row.text("File_name"), _ref(row), row.text("Algorithm")
+        if ref is None:
+            source.skip(row.at, NO_ID)
+            continue
         parsed = _gimbrr.parse_name(name)
         if parsed is None or parsed[0] != ref:
             raise row.wrong("File_name", f"p{ref}_<n>... as ID says", "Correct the row.")
@@ -248,17 +350,19 @@ def _verdicts(
         key, place = PromptKey(suite, ref), (system, ref, parsed[1])
         image = _gimbrr.image_key(collection, system, name)
         if names.setdefault(place, image.name) != image.name:
-            raise row.error(
-                f"{system} answered prompt {ref} with {names[place]!r} and with {image.name!r} at once",
-                "Give one of the two another number: p<ID>_<n>.",
-            )
-        subject = Item(key, system, image)
-        if subject not in judged:
+            source.skip(f"{row.at} ({name})", "verdicts on a second image of one ID and number")
+            continue
+        subject, value = Item(key, system, image), _verdict(row)
+        before = judged.setdefault(subject, [])
+        if not before:
             yield Image(image, at=row.at)
             yield Answer(key, system, parsed[1], image, at=row.at)
-        yield Judgement(MATCH.name, subject, _verdict(row), repetition=judged[subject], at=row.at)
-        judged[subject] += 1
-    _whole(file, sum(judged.values()), row, partial)
+        elif before[-1] != value:
+            reason = "images judged again with another verdict (both are kept; the latest counts)"
+            source.note(f"{row.at} ({name})", reason)
+        yield Judgement(MATCH.name, subject, value, repetition=len(before), at=row.at)
+        before.append(value)
+    _whole(file, rows, row, partial)
 
 
 def _verdict(row: Row) -> float:
@@ -266,8 +370,9 @@ def _verdict(row: Row) -> float:
     return float(bool(row.text("annotation")) and row.flag("annotation"))
 
 
-def _ref(row: Row) -> str:
-    return str(row.whole("ID"))
+def _ref(row: Row) -> str | None:
+    number = row.whole("ID", None)
+    return None if number is None else str(number)
 
 
 def _whole(file: str, rows: int, last: Row | None, partial: bool) -> None:

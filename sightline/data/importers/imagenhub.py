@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
+from sightline.data.importers._drawbench import SKILLS
 from sightline.data.sources import Once, Source
 from sightline.errors import DataError
 from sightline.extension import importer
@@ -76,10 +77,16 @@ def _table(source: Source, suite: str, collection: str) -> Iterator[Record]:
             yield System(system, at=row.at)
         tags = {name: value for name in ("category", "source") if (value := row.text(name, None)) is not None}
         if once.new((key, row.text("prompt"), *tags.items())):
-            yield Prompt(key, row.text("prompt"), tags, at=row.at)
+            yield Prompt(key, row.text("prompt"), _with_skill(tags), at=row.at)
         image = ImageKey(collection, file)
         yield Image(image, source.need_picture(file, row.at), at=row.at)
         yield Answer(key, system, 0, image, at=row.at)
+
+
+def _with_skill(tags: dict[str, str]) -> dict[str, str]:
+    """Categories that are DrawBench's stand for the same skills as there."""
+    skill = SKILLS.get(tags.get("category", "").strip())
+    return {**tags, "skill": skill} if skill else tags
 
 
 def _folders(source: Source, suite: str, collection: str) -> Iterator[Record]:
@@ -91,7 +98,7 @@ def _folders(source: Source, suite: str, collection: str) -> Iterator[Record]:
         if not isinstance(entry.get("prompt"), str):
             raise DataError(f"{uid!r} has no prompt", where=LOOKUP, remedy=expected)
         tags = {name: str(entry[name]) for name in ("category", "source") if entry.get(name)}
-        yield Prompt(PromptKey(suite, uid), entry["prompt"], tags, at=LOOKUP)
+        yield Prompt(PromptKey(suite, uid), entry["prompt"], _with_skill(tags), at=LOOKUP)
     by_stem = {PurePosixPath(uid).stem: uid for uid in lookup}
     for folder in source.folders():
         files = source.pictures(folder)

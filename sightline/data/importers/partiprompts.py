@@ -11,6 +11,19 @@ from sightline.records import Prompt, PromptKey, Record
 
 TABLE = "PartiPrompts.tsv"
 COLUMNS = ["Prompt", "Category", "Challenge", "Note"]
+SKILLS = {
+    "Basic": "general",
+    "Complex": "complex",
+    "Fine-grained Detail": "detail",
+    "Imagination": "unusual_arrangements",
+    "Linguistic Structures": "complex",
+    "Perspective": "style",
+    "Properties & Positioning": "compositional",
+    "Quantity": "counting",
+    "Simple Detail": "detail",
+    "Style & Format": "style",
+    "Writing & Symbols": "text_rendering",
+}
 
 
 def claims(source: Source) -> float:
@@ -26,13 +39,22 @@ def claims(source: Source) -> float:
     claims=claims,
     source="Yu et al. 2022, PartiPrompts",
     licence="Apache-2.0",
+    suite={
+        "prompts": 1_632,
+        "home": "https://github.com/google-research/parti",
+        "files": TABLE,
+        "skills": SKILLS,
+    },
     files={
         "PartiPrompts.tsv": "Prompt\tCategory\tChallenge\tNote\n"
         "bond\tAbstract\tBasic\tof several meanings\na dog\tAnimals\tBasic\t\n"
     },
 )
 def partiprompts(source: Source, *, suite: str = "partiprompts") -> Iterator[Record]:
-    """PartiPrompts.tsv (Prompt, Category, Challenge, Note): prompts with these as tags; it gives no ids."""
+    """PartiPrompts.tsv (Prompt, Category, Challenge, Note): prompts with these as tags; it gives no ids.
+
+    The tag `skill` follows from the challenge.
+    """
     file = source.one_file(TABLE) or TABLE
     # Quotes stand inside its cells as they are: this is no CSV with tabs, but lines cut at tabs.
     lines = source.lines(file)
@@ -57,4 +79,6 @@ def partiprompts(source: Source, *, suite: str = "partiprompts") -> Iterator[Rec
                 "prompt, category or challenge is empty", where=at, remedy="Complete or remove the line."
             )
         tags = {"category": category, "challenge": challenge, **({"note": note} if note else {})}
+        if challenge in SKILLS:
+            tags["skill"] = SKILLS[challenge]
         yield Prompt(PromptKey(suite, prompt_ref(text)), text, tags, at=at)

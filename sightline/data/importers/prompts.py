@@ -8,10 +8,11 @@ from typing import Any
 
 from sightline.data.sources import SLIP, Row, Source, prompt_ref
 from sightline.data.sources.plain import TRANSLATION, fits, rows_of, synonyms, translated
+from sightline.expects import sound
 from sightline.extension import importer
 from sightline.records import Prompt, PromptKey, Record
 
-KNOWN = ("suite", "prompt_id", "prompt", "expects", "builds_on", "rephrases", "tags.")
+KNOWN = ("suite", "prompt_id", "prompt", "expects", "builds_on", "rephrases", "line", "tags.")
 OTHERS = ("image", "system", "question", "value", "annotator")
 LINKS = ("builds_on", "rephrases")
 
@@ -37,7 +38,9 @@ def claims(source: Source) -> float:
 def prompts(source: Source, *, suite: str = "prompts") -> Iterator[Record]:
     """A table of prompts: prompt, and optionally prompt_id, tags.<name>, expects, builds_on, rephrases.
 
-    A column such as prompt.de or prompt.zh-Hant has the prompt in another language, for annotators.
+    A column such as prompt.de or prompt.zh-Hant has the prompt in another language, for annotators. A prompt
+    without id gets one that is made from its text. A part of what it expects that cannot be read, such as a
+    count that is no number, is taken out and counted; the prompt then says that it is not complete.
     """
     file = source.the_file()
     if file.lower().endswith(".txt"):
@@ -47,9 +50,14 @@ def prompts(source: Source, *, suite: str = "prompts") -> Iterator[Record]:
     for row in rows_of(source, ("prompt",), (*KNOWN, *translated(source))):
         text = row.text("prompt")
         home = row.text("suite", suite)
-        key = PromptKey(home, row.text("prompt_id", "") or prompt_ref(text))
+        ref = row.text("prompt_id", "")
+        if not ref and "prompt_id" in row:
+            source.note(row.at, "rows without prompt_id (their id is made from the text)")
+        key = PromptKey(home, ref or prompt_ref(text))
         translations = row.group(TRANSLATION)
-        yield Prompt(key, text, row.group("tags."), _links(row, home), _expects(row), row.at, translations)
+        yield Prompt(
+            key, text, row.group("tags."), _links(row, home), _expects(source, row), row.at, translations
+        )
 
 
 def _links(row: Row, suite: str) -> list[tuple[str, PromptKey]]:
@@ -66,10 +74,15 @@ def _links(row: Row, suite: str) -> list[tuple[str, PromptKey]]:
     return found
 
 
-def _expects(row: Row) -> dict[str, Any] | None:
+def _expects(source: Source, row: Row) -> dict[str, Any] | None:
     found = row.structure("expects")
     if found is not None and not isinstance(found, dict):
         raise row.wrong(
             "expects", "a JSON object", 'For example {"objects": [{"kind": "ball", "count": 2}]}.'
         )
-    return found
+    if found is None:
+        return None
+    kept, wrong = sound(found)
+    for fault in wrong:
+        source.note(f"{row.at} ({fault})", "parts of what is expected that cannot be read (taken out)")
+    return kept

@@ -10,6 +10,16 @@ from sightline.extension import importer
 from sightline.records import Prompt, PromptKey, Record
 
 CATEGORIES = ("color", "shape", "texture", "spatial", "non_spatial", "complex", "3d_spatial", "numeracy")
+SKILLS = {
+    "color": "compositional",
+    "shape": "compositional",
+    "texture": "compositional",
+    "spatial": "spatial",
+    "3d_spatial": "spatial",
+    "non_spatial": "directed_actions",
+    "complex": "complex",
+    "numeracy": "counting",
+}
 SPLITS = ("train", "val")
 # What a part of a split says of its prompts beyond the split.
 PARTS = {
@@ -33,6 +43,12 @@ def claims(source: Source) -> float:
     claims=claims,
     source="Huang et al. 2023, T2I-CompBench",
     licence="MIT",
+    suite={
+        "prompts": 7_959,
+        "home": "https://github.com/Karine-Huang/T2I-CompBench",
+        "files": "examples/dataset: CATEGORY.txt, CATEGORY_train.txt, CATEGORY_val.txt and their parts",
+        "skills": SKILLS,
+    },
     files={
         f"compbench/{category}{end}.txt": text
         for category in ("color", "shape")
@@ -44,11 +60,11 @@ def claims(source: Source) -> float:
     },
 )
 def t2i_compbench(source: Source, *, suite: str = "t2i_compbench") -> Iterator[Record]:
-    """T2I-CompBench: CATEGORY.txt with its _train, _val and their parts; category and split become tags.
+    """T2I-CompBench: CATEGORY.txt with its _train, _val and their parts; their names become tags.
 
-    A category's prompts are those of all its files. `split` is train, val, "train and val" for the few that
-    are in both, and absent for those that only CATEGORY.txt has. `pairs` says whether the objects' pairing
-    was seen in training, `relation` what kind a complex prompt is.
+    A category's prompts are those of all its files; it decides on the tag `skill`. `split` is train, val,
+    "train and val" for the few that are in both, and absent for those that only CATEGORY.txt has. `pairs`
+    says whether the objects' pairing was seen in training, `relation` what kind a complex prompt is.
     """
     taken: set[str] = set()
     for category in CATEGORIES:
@@ -98,7 +114,8 @@ def _category(source: Source, suite: str, category: str, files: dict[str, str]) 
                     remedy="A part of a split holds prompts of that split: obtain the files again.",
                 )
             places.setdefault(text, at)
-            _note(source, tags.setdefault(text, {"category": category}), split, part, at)
+            first = {"category": category, "skill": SKILLS[category]}
+            _note(source, tags.setdefault(text, first), split, part, at)
     for text, values in tags.items():
         key = PromptKey(suite, f"{category}/{prompt_ref(text)}")
         yield Prompt(key, text, values, at=places[text])

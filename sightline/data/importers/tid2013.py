@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from sightline.data.sources import Once, Source
@@ -81,6 +82,7 @@ def claims(source: Source) -> float:
     claims=claims,
     source="Ponomarenko et al. 2015, TID2013",
     licence="research and education only",
+    version=2,
     files={
         "tid2013/mos.csv": "file,ref,type,level,mos,mos_std\n"
         "distorted/i04_01_1.png,reference/i04.png,1,1,5.7619,0.12051\n",
@@ -93,29 +95,36 @@ def tid2013(source: Source, *, collection: str = "tid2013") -> Iterator[Record]:
 
     The opinion score is truth of the distorted image. What was done to the reference, and how strongly, is
     truth of the pair (distorted, reference), which so stays linked. The published deviation is that of the
-    mean (its size fits no other reading), so that the interval is mos +- 1.96 of it.
+    mean (its size fits no other reading), so that the interval is mos +- 1.96 of it. Images have the tags
+    `distortion` and `level`, which their references lack, and `reference`.
     """
     at = TABLE if source.has(TABLE) else RELEASED
     for question in QUESTIONS:
         yield question._replace(at=at)
     once = Once()
     for item in _table(source) if source.has(TABLE) else _released(source):
-        image, reference = ImageKey(collection, item.file), ImageKey(collection, item.reference)
-        for key in (reference, image):
-            if once.new(key):
-                yield Image(key, source.need_picture(key.name, item.at), at=item.at)
         if not (0 <= item.mos <= 9 and 1 <= item.kind <= len(TYPES) and 1 <= item.level <= 5):
             raise DataError(
                 f"mos {item.mos}, type {item.kind} and level {item.level} are not all possible",
                 where=item.at,
                 remedy="mos is 0 to 9, a type 1 to 24, a level 1 to 5.",
             )
+        image, reference = ImageKey(collection, item.file), ImageKey(collection, item.reference)
+        for key in (reference, image):
+            if once.new(key):
+                path = source.need_picture(key.name, item.at)
+                yield Image(key, path, at=item.at, tags=_tags(item, key == reference))
         spread = None if item.std is None else 1.96 * item.std
         low, high = (None, None) if spread is None else (item.mos - spread, item.mos + spread)
         yield Truth("mos", Item(image=image), item.mos, low, high, at=item.at)
         pair = Item(image=image, image_b=reference)
         yield Truth("distortion_type", pair, float(item.kind), at=item.at)
         yield Truth("distortion_level", pair, float(item.level), at=item.at)
+
+
+def _tags(item: Distorted, of_reference: bool) -> dict[str, str]:
+    made = {} if of_reference else {"distortion": TYPES[item.kind - 1], "level": str(item.level)}
+    return {**made, "reference": PurePosixPath(item.reference).stem.lower()}
 
 
 def _table(source: Source) -> Iterator[Distorted]:

@@ -34,6 +34,7 @@ def claims(source: Source) -> float:
 
 @importer(
     claims=claims,
+    closed=True,
     source="TREC run format",
     licence="Apache-2.0",
     files={

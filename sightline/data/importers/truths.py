@@ -18,9 +18,10 @@ from sightline.data.sources.plain import (
 )
 from sightline.extension import importer
 from sightline.records import Record, Truth
+from sightline.statistics.intervals import published_interval
 
 VOTES = ("annotator", "session", "skipped")
-KNOWN = (*SUBJECT_COLUMNS, *QUESTION_COLUMNS, "value", "low", "high", "n", "rule")
+KNOWN = (*SUBJECT_COLUMNS, *QUESTION_COLUMNS, "value", "low", "high", "sd", "n", "rule")
 
 
 def claims(source: Source) -> float:
@@ -39,7 +40,10 @@ def claims(source: Source) -> float:
     files={"truths.csv": "question,image,value,low,high,n\nquality,a.png,4,3,5,12\nquality,b.png,2,1,3,12\n"},
 )
 def truths(source: Source, *, suite: str = "prompts", collection: str = "images") -> Iterator[Record]:
-    """A table of settled values of prompts, systems or images: question, value; optionally low, high, n."""
+    """A table of settled values of prompts, systems or images: question, value; optionally low, high, n.
+
+    Instead of low and high, `sd` and `n` give the interval: value +- t sd / sqrt(n).
+    """
     once = Once()
     for row in rows_of(source, ("question", "value"), KNOWN):
         yield from questions_of(row, once)
@@ -48,7 +52,11 @@ def truths(source: Source, *, suite: str = "prompts", collection: str = "images"
             raise row.wrong(
                 "value", f"between its low {low} and high {high}", "Check the interval of this row."
             )
+        n, sd, rule = row.whole("n", None), row.number("sd", None), row.text("rule", "published")
+        if sd is not None and low is None and high is None:
+            if sd < 0 or n is None:
+                raise row.wrong("sd", "0 or more, next to n", "Give both, or low and high.")
+            low, high = published_interval(value, sd, n) or (None, None)
         yield from prompts_of(row, once, suite)
         item = subject_of(row, suite, collection)
-        n, rule = row.whole("n", None), row.text("rule", "published")
         yield Truth(row.text("question"), item, value, low, high, n, rule, row.at)

@@ -12,6 +12,7 @@ IMAGES = "images.csv"
 PROMPTS = "prompts.csv"
 COLUMNS = ("path", "model", "prompt_id", "sample")
 ASKED = ("prompt_id", "prompt", "obj1", "relation", "obj2")
+SKILL = "spatial"
 
 
 def claims(source: Source) -> float:
@@ -25,6 +26,12 @@ def claims(source: Source) -> float:
     claims=claims,
     source="Gokhale et al. 2022, VISOR",
     licence="MIT",
+    suite={
+        "prompts": 25_280,
+        "home": "https://github.com/microsoft/VISOR",
+        "files": "images.csv and prompts.csv, as made from its list of prompts and the images of a system",
+        "skills": {"every prompt": SKILL},
+    },
     files={
         "visor/images.csv": "path,model,prompt_id,sample,prompt\nimages/glide/1_0.png,glide,1,0,a dog\n",
         "visor/prompts.csv": "prompt_id,prompt,obj1,relation,obj2\n"
@@ -33,7 +40,10 @@ def claims(source: Source) -> float:
     },
 )
 def visor(source: Source, *, suite: str = "visor", collection: str = "visor") -> Iterator[Record]:
-    """VISOR: images.csv (path, model, prompt_id, sample) and prompts.csv (obj1, relation, obj2)."""
+    """VISOR: images.csv (path, model, prompt_id, sample) and prompts.csv (obj1, relation, obj2).
+
+    Expects at least one of each object, related so, and nothing else.
+    """
     for row in source.rows(PROMPTS, required=ASKED):
         yield _prompt(row, suite)
     once = Once()
@@ -47,15 +57,17 @@ def visor(source: Source, *, suite: str = "visor", collection: str = "visor") ->
 
 
 def _prompt(row: Row, suite: str) -> Prompt:
-    tags = {name: row.text(name) for name in ("obj1", "relation", "obj2")}
+    tags = {name: row.text(name) for name in ("obj1", "relation", "obj2")} | {"skill": SKILL}
     where = tags["relation"].removeprefix("to the ")
     expects = {
         "objects": [
-            {"kind": tags[name], "count": 1, "colour": None, "size": None} for name in ("obj1", "obj2")
+            {"kind": tags[name], "count": 1, "at_least": True, "colour": None, "size": None}
+            for name in ("obj1", "obj2")
         ],
         "relation": {"first": tags["obj1"], "where": where, "second": tags["obj2"]},
         "absent": [],
         "text": None,
+        "complete": True,
     }
     return Prompt(
         PromptKey(suite, row.text("prompt_id")), row.text("prompt"), tags, expects=expects, at=row.at

@@ -14,17 +14,24 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
 from sightline.data.sources import readers
+from sightline.data.sources.archives import Features, Sample, is_shard, samples, tfrecords
+from sightline.data.sources.json_lists import entries
 from sightline.data.sources.rows import Columns, Required, Row
 from sightline.data.sources.strict_json import parse_json
 from sightline.errors import DataError, UsageError
 from sightline.pickles import read_pickle_file
+from sightline.published import looks_like_score
 from sightline.records import NOTHING
 from sightline.regular import MOST_TEXT, not_regular, open_regular
 
 TABLES = readers.TABLES
 IMAGES = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff")
+HOLDING = (".tar", ".parquet", ".pq")
+"""Files that may have images inside."""
 _HASHED = (*TABLES, ".json", ".txt", ".pickle", ".pkl", ".run", ".qrels", ".trec", ".test", "")
 _REMEMBERED = 200_000
+COLUMNS_LEFT = "columns not taken (keep one as a tag with --column tags.NAME=THEIRS)"
+SCORES_LEFT = "columns that look like scores (import them too: --format scores --option measures=NAME)"
 SLIP = 0.8
 """How alike two column names must be for one to be a slip of the other: `positon`, `annotater`, `Seed`."""
 
@@ -53,6 +60,8 @@ class Source:
         self._real_root = os.path.realpath(self.root)
         self._root = str(self.root)
         self._folders: dict[str, bool] = {}
+        self._shards: list[str] | None = None
+        self._pictured: dict[str, Sequence[str]] = {}
 
     @property
     def name(self) -> str:
@@ -118,6 +127,34 @@ class Source:
                     remedy=f"Put {', '.join(files)} into one folder{also}.",
                 )
 
+    def pictured(self, file: str) -> Sequence[str]:
+        """The columns of a Parquet file that hold image files; none for other tables."""
+        if file not in self._pictured:
+            inside = file.lower().endswith(readers.PARQUET)
+            self._pictured[file] = readers.pictured(self._readable(file), file) if inside else ()
+        return self._pictured[file]
+
+    def shards(self, *suffixes: str) -> list[str]:
+        """The source's one file, or all files with these suffixes in its folder and the folders below."""
+        if self._shards is None:
+            patterns = ("*", "*/*", "*/*/*", "*/*/*/*")
+            every = (file for pattern in patterns for file in self.files(pattern))
+            self._shards = [file for file in every if not file.lower().endswith(IMAGES)]
+        return [file for file in self._shards if file.lower().endswith(suffixes)]
+
+    def samples(self, file: str) -> Iterator[Sample]:
+        """The samples of a WebDataset shard."""
+        yield from samples(self._readable(file), file)
+
+    def is_shard(self, file: str) -> bool:
+        """Whether a file is a tar archive."""
+        return is_shard(self._readable(file))
+
+    def tfrecords(self, file: str) -> Iterator[tuple[str, Features]]:
+        """The records of a TFRecord file, each after its place."""
+        for number, features in tfrecords(self._readable(file), file):
+            yield f"{file}:record {number}", features
+
     def is_table(self) -> bool:
         """Whether the source is one CSV, TSV, JSONL or Parquet file."""
         return self.is_file and self.path.suffix.lower() in TABLES
@@ -176,6 +213,10 @@ class Source:
                 where=f"{file}:{line}" if line else file,
                 remedy="Correct the file or write it again.",
             ) from None
+
+    def entries(self, file: str) -> Iterator[tuple[int, Any]]:
+        """The entries of a JSON list of any length, numbered from 1."""
+        yield from entries(self._readable(file), file)
 
     def pickle(self, file: str) -> Any:
         """What a pickle of plain data holds; nothing in it is run."""
@@ -266,13 +307,13 @@ class Source:
         return whole.hexdigest()
 
     def picture_bytes(self) -> int:
-        """How many bytes of images a folder holds."""
+        """How many bytes of images a folder holds, or a file that has them inside."""
         if self.is_file:
-            return 0
+            return self.path.stat().st_size if self.path.suffix.lower() in HOLDING else 0
         return sum(
             (self.root / relative).stat().st_size
             for relative in self._everything("")
-            if relative.lower().endswith(IMAGES)
+            if relative.lower().endswith((*IMAGES, ".tar"))
         )
 
     def _everything(self, under: str) -> Iterator[str]:
@@ -340,7 +381,7 @@ class Source:
         for column in header:
             if column and column not in known and not column.startswith(prefixes):
                 self._refuse_slip(file, column, [name for name in known if name not in header])
-                self.skip(column, "columns not taken (keep one as a tag with --column tags.NAME=THEIRS)")
+                self.skip(column, SCORES_LEFT if looks_like_score(column) else COLUMNS_LEFT)
 
     def _refuse_slip(self, file: str, column: str, absent: Sequence[str]) -> None:
         """A column that is all but one we would take is a slip: leaving it out would be silently wrong."""

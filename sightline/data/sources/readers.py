@@ -70,6 +70,11 @@ def header(path: Path, name: str) -> list[str]:
     return names
 
 
+def pictured(path: Path, name: str) -> Sequence[str]:
+    """The columns of a Parquet file that hold image files."""
+    return parquet_schema(path, name).pictures
+
+
 def rows(path: Path, name: str, columns: Columns) -> Iterator[Row]:
     """The rows of a table; objects in JSONL and Parquet become columns such as `tags.colour`."""
     suffix = _suffix(name)

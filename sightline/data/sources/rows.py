@@ -186,7 +186,12 @@ class Row:
         if isinstance(value, int | float | str):
             return str(value)
         if isinstance(value, list | dict):
-            return json.dumps(value, ensure_ascii=False)
+            try:
+                return json.dumps(value, ensure_ascii=False)
+            except (TypeError, ValueError):
+                raise self.wrong(
+                    column, "text, not a structure with bytes", "Leave the column out."
+                ) from None
         if hasattr(value, "isoformat"):
             return str(value.isoformat())
         raise self.wrong(column, "text", "Give the column as text.")

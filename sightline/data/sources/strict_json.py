@@ -76,3 +76,12 @@ def _texts(found: Any) -> Iterator[str]:
     elif isinstance(found, list):
         for value in found:
             yield from _texts(value)
+
+
+def parse_first(text: str, start: int) -> tuple[Any, int]:
+    """The JSON value that begins at a place of a text, and where it ends; ValueError as in `parse_json`."""
+    try:
+        _, end = _decoder.raw_decode(text, start)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    return parse_json(text[start:end]), end

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from sightline.encoders.models._batches import equal, on_all_cores
 from sightline.encoders.models._wordpiece import WordPieces
 from sightline.errors import DataError, UsageError
 
@@ -107,15 +108,18 @@ class Layers:
         width = arrays["embeddings.word_embeddings.weight"].shape[1]
         self.blocks = (width,) * len(self._layers) + (2 * width,) * len(self._extremes)
 
+    def unread(self, texts: Sequence[str]) -> list[int]:
+        """How many pieces of each text are beyond what the network reads."""
+        return [self._pieces.unread(text, LONGEST) for text in texts]
+
     def text(self, texts: Sequence[str]) -> Floats:
         numbers = [self._pieces.numbers(text, LONGEST) for text in texts]
         made = np.zeros((len(texts), sum(self.blocks)), dtype=np.float32)
         # Texts of one length together: nothing is padded, so that neighbours cannot matter.
-        for length in sorted({len(each) for each in numbers}):
-            rows = [row for row, each in enumerate(numbers) if len(each) == length]
-            for start in range(0, len(rows), AT_ONCE):
-                part = rows[start : start + AT_ONCE]
-                made[part] = self._encoded(np.array([numbers[row] for row in part]))
+        batches = list(equal([len(each) for each in numbers], AT_ONCE))
+        encoded = on_all_cores(lambda rows: self._encoded(np.array([numbers[row] for row in rows])), batches)
+        for rows, vectors in zip(batches, encoded, strict=True):
+            made[rows] = vectors
         return made
 
     def _encoded(self, numbers: NDArray[np.int64]) -> Floats:

@@ -41,7 +41,12 @@ class WordPieces:
 
     def numbers(self, text: str, longest: int) -> list[int]:
         """At most `longest` numbers, those of the start and end marks included."""
+        return [self._start, *self._cut(text)[: longest - 2], self._end]
+
+    def unread(self, text: str, longest: int) -> int:
+        """How many pieces are beyond what `numbers` keeps."""
+        return max(0, len(self._cut(text)) - (longest - 2))
+
+    def _cut(self, text: str) -> list[int]:
         # A lone half of a surrogate pair, as broken JSON leaves them, cannot be cut into pieces.
-        clean = text.encode("utf-8", "ignore").decode()
-        pieces = self._tokenizer.encode(clean).ids
-        return [self._start, *pieces[: longest - 2], self._end]
+        return list(self._tokenizer.encode(text.encode("utf-8", "ignore").decode()).ids)

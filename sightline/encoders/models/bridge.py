@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from sightline.encoders.models._files import content_hash
+from sightline.checkpoints import content_hash
 from sightline.errors import DataError, UsageError
 from sightline.extension import ImageEncoder, JointEncoder, Picture, TextEncoder, encoder, needs
 from sightline.statistics.bridge import Bridge
+from sightline.weights import by_name
 
 DIGITS = 16
 """So many digits of the content's sha256 are in the name of a fitted bridge."""
@@ -21,8 +22,30 @@ ALIKE = 0.999
 """A probe's cosine to what was seen at the fit; another encoder gives another vector."""
 
 
+def encoders_inside(given: Mapping[str, Any]) -> dict[str, str]:
+    """The encoders that a bridge was fitted with, as its file says: nobody has to write them again."""
+    file = place_of(str(given.get("path") or ""))
+    if not file.is_file():
+        return {}
+    try:
+        about = json.loads(str(_read(file)["about"]))
+    except (KeyError, ValueError, DataError):
+        # What is wrong with the file is said when it is loaded.
+        return {}
+    return {f"{name}_encoder": str(about[name]) for name in ("image", "text") if name in about}
+
+
+def place_of(path: str) -> Path:
+    """The file of a bridge: the one so called, or the one that was fitted here under this name."""
+    given = Path(path)
+    if path and not given.is_file() and given.name == path:
+        return by_name("bridges", path)
+    return given
+
+
 @encoder(
     encodes=("text", "image"),
+    filled_by=encoders_inside,
     source="Saunders et al. 1998; Hardoon et al. 2004; Conneau et al. 2018",
     licence="Apache-2.0",
 )
@@ -34,17 +57,18 @@ def bridge(
 ) -> JointEncoder:
     """Texts and images in the space of a fitted bridge, of length 1; equal products mean equal rank.
 
-    `path` is a file that fitting a bridge wrote: its name ends in the hash of its content, so that the name
-    stands for this bridge and no other. `image_encoder` and `text_encoder` are those it was
-    fitted with, which is checked by what they say of a probe. The loaded encoder's `about` tells on how many
-    images of which collection it was fitted, when, and how often it found images that it had not seen.
+    `path` is a file that fitting a bridge wrote, or the name of one that was fitted on this machine: it ends
+    in the hash of its content, so that the name stands for this bridge and no other. `image_encoder` and
+    `text_encoder` are those it was fitted with, by default as its file says, which is checked by a probe. The
+    loaded encoder's `about` tells on how many images of which collection it was fitted, when, and how often
+    it found images that it had not seen.
     """
     if not path:
         raise UsageError(
             "bridge needs the path of a fitted bridge",
             remedy="sightline bridge STUDY COLLECTION fits one on captioned images and tells how to use it.",
         )
-    arrays = _read(Path(path))
+    arrays = _read(place_of(path))
     try:
         about: Mapping[str, Any] = json.loads(str(arrays["about"]))
         fitted = Bridge.restored(
@@ -87,6 +111,10 @@ class _BridgeEncoder:
         features = np.asarray(self._image.image(images), dtype=np.float64)
         return self._fitted.image(features).astype(np.float32)
 
+    def unread(self, texts: Sequence[str]) -> list[int]:
+        """How many tokens of each text its encoder does not read."""
+        return list(self._text.unread(texts)) if hasattr(self._text, "unread") else [0] * len(texts)
+
     def text(self, texts: Sequence[str]) -> np.ndarray:
         return self._fitted.text(np.asarray(self._text.text(texts), dtype=np.float64)).astype(np.float32)
 
@@ -100,7 +128,10 @@ def _alike(found: np.ndarray, expected: np.ndarray) -> bool:
 
 def _read(file: Path) -> dict[str, np.ndarray]:
     if not file.is_file():
-        raise UsageError("there is no such fitted bridge", remedy="Fit it first, or correct the path.")
+        raise UsageError(
+            f"there is no fitted bridge {file.name}",
+            remedy="Fit it first (sightline bridge), or give the path of its file.",
+        )
     digest = content_hash(file)[:DIGITS]
     if not file.stem.endswith(digest):
         raise DataError(

@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
-from sightline.encoders.models._transformers import Pin, two_towers
+from sightline.checkpoints import Pin
+from sightline.encoders.models._transformers import two_towers
 from sightline.extension import JointEncoder, encoder
+from sightline.preprocessing import CLIP_DEVIATION, CLIP_MEAN
 
 PIN = Pin(
     "openai/clip-vit-base-patch32",
     "3d74acf9a28c67741b2f4f2ea7635f0aaf6f0268",
     "pytorch_model.bin",
     "a63082132ba4f97a80bea76823f544493bffa8082296d62d71581a4feff1576f",
+    605,
+    "MIT",
 )
 PREPROCESSING = {
     "size": {"shortest_edge": 224},
     "crop_size": {"height": 224, "width": 224},
     "do_center_crop": True,
     "resample": 3,
-    "image_mean": (0.48145466, 0.4578275, 0.40821073),
-    "image_std": (0.26862954, 0.26130258, 0.27577711),
+    "image_mean": CLIP_MEAN,
+    "image_std": CLIP_DEVIATION,
 }
 
 
 @encoder(
     encodes=("text", "image"),
     extra="torch",
+    checkpoint=PIN,
     source="Radford et al. 2021",
     licence="Apache-2.0 (code); MIT (weights of OpenAI)",
 )

@@ -28,6 +28,11 @@ class _Concat:
         # How many numbers each encoder, or each block of it, has: known once something was encoded.
         self.blocks: tuple[int, ...] = ()
 
+    def unread(self, texts: Sequence[str]) -> list[int]:
+        """How many tokens of each text are beyond what one of the encoders reads."""
+        counts = [each.unread(texts) for each in self._encoders if hasattr(each, "unread")]
+        return [max(each) for each in zip(*counts, strict=True)] if counts else [0] * len(texts)
+
     def text(self, texts: Sequence[str]) -> np.ndarray:
         halves: list[np.ndarray] = []
         blocks: list[int] = []

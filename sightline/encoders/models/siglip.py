@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from sightline.encoders.models._transformers import Pin, two_towers
+from sightline.checkpoints import Pin
+from sightline.encoders.models._transformers import two_towers
 from sightline.extension import JointEncoder, encoder
 
 PIN = Pin(
@@ -10,6 +11,8 @@ PIN = Pin(
     "7fd15f0689c79d79e38b1c2e2e2370a7bf2761ed",
     "model.safetensors",
     "2c63cb7d1f2e95ba501893cbb8faeb4ea9a3af295498d35097126228659c2af8",
+    813,
+    "Apache-2.0",
 )
 PREPROCESSING = {
     "size": {"height": 224, "width": 224},
@@ -22,6 +25,7 @@ PREPROCESSING = {
 @encoder(
     encodes=("text", "image"),
     extra="torch",
+    checkpoint=PIN,
     source="Zhai et al. 2023",
     licence="Apache-2.0",
 )

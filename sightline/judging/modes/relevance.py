@@ -112,20 +112,21 @@ def graded_relevance(*, images: int = 5) -> Mode:
         keys={},
         instructions=(
             "Read the text, then judge each image by itself. "
-            "High relevance: the image shows everything the text asks for. Low relevance: it shows a part of "
-            "it. No relevance: it shows something else. Unrealistic: it is too distorted to be judged. "
+            "High relevance: the image shows over half of what the text asks for. Low relevance: it shows at "
+            "least one thing, but less than half. No relevance: it shows something else, yet is realistic. "
+            "Unrealistic: it has notable artifacts, such as distorted shapes. "
             "Whether an image is beautiful does not matter, nor how it was made."
         ),
         examples=[
             Example(
                 "Text: two dogs run on a beach. Image: two dogs running over sand, the sea behind them.",
                 "high relevance",
-                "Both dogs, what they do and where they do it are there.",
+                "Both dogs, what they do and where they do it are there; one of these could be missing.",
             ),
             Example(
-                "The same text. Image: one dog lying on a beach.",
+                "The same text. Image: one dog lying on a sofa.",
                 "low relevance",
-                "Dog and beach are there; the second dog and the running are not.",
+                "Only a dog is there; the second dog, the running and the beach are not.",
             ),
             Example(
                 "The same text. Image: a kitchen with a table.",

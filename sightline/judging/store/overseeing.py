@@ -11,7 +11,7 @@ from sqlalchemy import Connection, bindparam, text
 
 from sightline.errors import ConflictError, DataError, UsageError, near
 from sightline.judging.store.answering import off_scale
-from sightline.judging.store.tasks import take_out
+from sightline.judging.store.places import take_out
 from sightline.judging.store.tokens import PANEL, annotator
 from sightline.records import AnnotatorKey, Judgement, Question
 from sightline.study.reading import questions as known_questions
@@ -23,6 +23,8 @@ from sightline.study.writing.facts import Facts
 
 OWNER = "owner"
 """Who acts in the log, and the panel of those who decide what others disagree on."""
+CORRECTION = "correction"
+"""The session of a judgement by which the owner corrects a verdict."""
 
 
 class Person(NamedTuple):
@@ -104,6 +106,20 @@ class Decision(NamedTuple):
 def decide(
     connection: Connection, question: tuple[int, Question], item_id: int, by: str, value: float
 ) -> Decision:
+    """Append an adjudicator's judgement of a dispute; what nobody has judged is none."""
+    key, asked = question
+    votes = text("SELECT count(*) FROM judgement WHERE question_id = :q AND item_id = :s")
+    if not connection.execute(votes, {"q": key, "s": item_id}).scalar_one():
+        raise UsageError(
+            f"nobody has judged {asked.name!r} of number {item_id}",
+            remedy="Decide on what the list of disputes shows.",
+        )
+    return append_decision(connection, question, item_id, by, value, "adjudication")
+
+
+def append_decision(
+    connection: Connection, question: tuple[int, Question], item_id: int, by: str, value: float, session: str
+) -> Decision:
     """Append an adjudicator's judgement; a later one revises it, the same one again changes nothing."""
     key, asked = question
     wrong = off_scale(asked, value)
@@ -112,12 +128,6 @@ def decide(
         remedy = f"The answers are {labels}." if labels else f"From {asked.low:g} to {asked.high:g}."
         raise UsageError(f"{wrong} of {asked.name!r}", remedy=remedy)
     place = {"q": key, "s": item_id}
-    votes = text("SELECT count(*) FROM judgement WHERE question_id = :q AND item_id = :s")
-    if not connection.execute(votes, place).scalar_one():
-        raise UsageError(
-            f"nobody has judged {asked.name!r} of number {item_id}",
-            remedy="Decide on what the list of disputes shows.",
-        )
     who = annotator(connection, by, "adjudicator", panel=OWNER)
     last = connection.execute(
         text(
@@ -132,9 +142,25 @@ def decide(
     (fresh,) = database.fresh_ids(connection, tables.judgement, 1)
     row = {"id": fresh, "key": secrets.token_hex(16), "question_id": key, "item_id": item_id}
     row |= {"annotator_id": who, "repetition": 0, "revision": revision, "value": value, "n": 1}
-    row |= {"session": "adjudication", "control": 0, "at": now()}
+    row |= {"session": session, "control": 0, "at": now()}
     database.insert(connection, tables.judgement, list(row), [tuple(row.values())])
     return Decision(int(fresh), revision, True)
+
+
+def judged_items(
+    connection: Connection, question_id: int, pairs: Sequence[tuple[int, int]]
+) -> dict[tuple[int, int], int]:
+    """The item under which an image was judged as the answer to a prompt, by prompt and image, if it was."""
+    query = text(
+        "SELECT s.prompt_id, s.image_id, min(s.id) FROM item s JOIN judgement j ON j.item_id = s.id "
+        "WHERE j.question_id = :q AND s.image_id = :i AND s.prompt_id = :p AND s.image_b = 0 "
+        "AND s.image_c = 0 AND s.system_b = 0 GROUP BY s.prompt_id, s.image_id"
+    )
+    found = {}
+    for prompt, image in pairs:
+        for row in connection.execute(query, {"q": question_id, "p": prompt, "i": image}):
+            found[int(row[0]), int(row[1])] = int(row[2])
+    return found
 
 
 def decisions(study: Study, questions: Sequence[int]) -> dict[tuple[int, int], float]:

@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import text
 
+from sightline.judging.store.places import OUT
 from sightline.judging.store.rounds import Round
 from sightline.study.schema import database
+from sightline.study.schema.storable import now
 from sightline.study.study import Study
 
 WORK, AGAIN, CONTROL, REPEAT = range(4)
@@ -21,8 +23,9 @@ WORK, AGAIN, CONTROL, REPEAT = range(4)
 class RoundVotes(NamedTuple):
     """The latest answers of a round as columns of equal length; `value` is NaN where one was skipped.
 
-    `seconds` says how long each task took, `by` whose it was: a task takes as long as it is in view until the
-    last of its first answers.
+    `swapped` marks answers to a pair whose sides were shown the other way round. `seconds` says how long each
+    task took, `by` whose it was and `answers` how many it had: a task takes as long as it is in view until
+    the last of its first answers.
     """
 
     question: NDArray[np.int64]
@@ -32,10 +35,12 @@ class RoundVotes(NamedTuple):
     control: NDArray[np.int64]
     kind: NDArray[np.int64]
     session: NDArray[np.int64]
+    swapped: NDArray[np.int64]
     value: NDArray[np.float64]
     took_ms: NDArray[np.float64]
     seconds: NDArray[np.float64]
     by: NDArray[np.int64]
+    answers: NDArray[np.int64]
     up_to: int
 
 
@@ -46,38 +51,51 @@ def votes(study: Study, round_id: int) -> RoundVotes:
             connection,
             "SELECT j.question_id, j.item_id, j.annotator_id, j.repetition, j.control, "
             "CASE i.kind WHEN 'again' THEN 1 WHEN 'control' THEN 2 WHEN 'repeat' THEN 3 ELSE 0 END, "
-            "p.session, j.task_id, j.revision, j.id, j.value, j.took_ms FROM judgement j "
-            "JOIN task p ON p.id = j.task_id JOIN round_item i ON i.id = p.round_item_id "
+            "p.session, coalesce(s.swapped, 0), j.task_id, j.revision, j.id, j.value, j.took_ms "
+            "FROM judgement j JOIN task p ON p.id = j.task_id JOIN round_item i ON i.id = p.round_item_id "
+            "LEFT JOIN task_slot s ON s.task_id = j.task_id AND s.slot = j.slot "
             f"WHERE p.round_id = {int(round_id)}",
         )
     # One table of doubles is built several times as fast as columns of their own; ids stay exact to 2^53.
-    table = np.array(rows, dtype=np.float64).reshape(len(rows), 12)
-    table = table[np.argsort(table[:, 9])]
-    up_to = int(table[-1, 9]) if len(rows) else 0
-    seconds, by = _page_times(table[(table[:, 8] == 0) & ~np.isnan(table[:, 11])])
+    table = np.array(rows, dtype=np.float64).reshape(len(rows), 13)
+    table = table[np.argsort(table[:, 10])]
+    up_to = int(table[-1, 10]) if len(rows) else 0
+    times = _page_times(table[(table[:, 9] == 0) & ~np.isnan(table[:, 12])])
     kept = table[_latest(table)]
-    whole = kept[:, :7].astype(np.int64)
-    columns = (*whole.T, kept[:, 10], kept[:, 11], seconds, by)
-    return RoundVotes._make((*columns, up_to))
+    whole = kept[:, :8].astype(np.int64)
+    return RoundVotes._make((*whole.T, kept[:, 11], kept[:, 12], *times, up_to))
 
 
-def _page_times(first: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    _, start, place = np.unique(first[:, 7], return_index=True, return_inverse=True)
+def _page_times(
+    first: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
+    _, start, place = np.unique(first[:, 8], return_index=True, return_inverse=True)
     longest = np.zeros(len(start))
-    np.maximum.at(longest, place, first[:, 11] / 1000)
-    return longest, first[start, 2].astype(np.int64)
+    np.maximum.at(longest, place, first[:, 12] / 1000)
+    return longest, first[start, 2].astype(np.int64), np.bincount(place, minlength=len(start))
 
 
 def _latest(table: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Of each annotator, question, subject and repetition the row with the highest revision."""
     keep = np.ones(len(table), dtype=np.bool_)
-    if not (table[:, 8] > 0).any():
+    if not (table[:, 9] > 0).any():
         return keep
-    order = np.lexsort((table[:, 8], table[:, 3], table[:, 1], table[:, 0], table[:, 2]))
+    order = np.lexsort((table[:, 9], table[:, 3], table[:, 1], table[:, 0], table[:, 2]))
     places = table[order][:, [2, 0, 1, 3]]
     again = (places[1:] == places[:-1]).all(axis=1)
     keep[order[:-1][again]] = False
     return keep
+
+
+def images_at_once(study: Study, round_id: int) -> set[int]:
+    """How many images the items of a round have: 1, 2 for pairs, 3 for triplets."""
+    query = text(
+        "SELECT DISTINCT CASE WHEN t.image_c > 0 THEN 3 WHEN t.image_b > 0 THEN 2 ELSE 1 END "
+        "FROM round_item_slot s JOIN round_item i ON i.id = s.round_item_id "
+        "JOIN item t ON t.id = s.item_id WHERE i.round_id = :r"
+    )
+    with database.reading(study.engine) as connection:
+        return {int(n) for n in connection.execute(query, {"r": round_id}).scalars()}
 
 
 class Counted(NamedTuple):
@@ -149,14 +167,73 @@ def counted(study: Study, round_: Round, since: str) -> Counted:
     )
 
 
-def newest(study: Study) -> tuple[int, int, int]:
-    """Numbers that change whenever a judgement, a task or an action of the owner is added."""
+_ABLE = (
+    "SELECT DISTINCT t.annotator_id FROM token t JOIN annotator a ON a.id = t.annotator_id "
+    "WHERE t.round_id = :r AND t.role = 'annotator' AND t.revoked IS NULL AND t.expires > :now "
+    f"AND a.excluded IS NULL AND a.id NOT IN ({OUT})"
+)
+_SPENT = (
+    "SELECT count(*) FROM task p WHERE p.round_item_id = i.id AND p.state IN ('done', 'skipped') "
+    f"AND p.annotator_id IN ({_ABLE})"
+)
+
+
+def invited(study: Study, round_id: int) -> set[str]:
+    """The annotators who can judge a round now: with a valid link, and not excluded."""
+    query = f"SELECT name FROM annotator WHERE id IN ({_ABLE})"
+    with database.reading(study.engine) as connection:
+        rows = database.fetch(connection, query, {"r": round_id, "now": now()})
+    return {str(name) for (name,) in rows}
+
+
+def screened(study: Study, round_id: int) -> set[int]:
+    """Whom screening rules exclude from a round: others get the places of their tasks."""
+    with database.reading(study.engine) as connection:
+        return {int(who) for (who,) in database.fetch(connection, OUT, {"r": round_id})}
+
+
+def freed(study: Study, round_id: int) -> int:
+    """How many judgements of work are wanted of others, where excluded annotators gave theirs."""
+    query = (
+        "SELECT coalesce(sum(i.wanted - i.done), 0) FROM round_item i WHERE i.round_id = :r "
+        "AND i.kind = 'work' AND i.done < i.wanted AND EXISTS (SELECT 1 FROM task p "
+        "JOIN annotator a ON a.id = p.annotator_id WHERE p.round_item_id = i.id AND p.state = 'done' "
+        f"AND (a.excluded IS NOT NULL OR a.id IN ({OUT})))"
+    )
+    with database.reading(study.engine) as connection:
+        return int(database.fetch(connection, query, {"r": round_id})[0][0])
+
+
+def people_missing(study: Study, round_id: int) -> int:
+    """How many more annotators a round needs so that every item can reach the judgements wanted.
+
+    An item can still be judged by whoever has a valid link and has neither judged nor skipped it.
+    """
+    query = (
+        f"SELECT coalesce(max(i.wanted - i.done + ({_SPENT})), 0), (SELECT count(*) FROM ({_ABLE}) AS able) "
+        "FROM round_item i WHERE i.round_id = :r AND i.kind = 'work' AND i.done < i.wanted"
+    )
+    with database.reading(study.engine) as connection:
+        ((needed, able),) = database.fetch(connection, query, {"r": round_id, "now": now()})
+    return max(0, int(needed) - int(able))
+
+
+def seconds_per_task(study: Study, round_id: int) -> tuple[float | None, int]:
+    """The mean time of the tasks that were timed, and how many these are."""
+    query = "SELECT avg(took_ms), count(took_ms) FROM task WHERE round_id = :r AND state = 'done'"
+    with database.reading(study.engine) as connection:
+        ((mean, n),) = database.fetch(connection, query, {"r": round_id})
+    return (float(mean) / 1000 if n else None), int(n)
+
+
+def newest(study: Study) -> tuple[int, ...]:
+    """Numbers that change whenever a judgement, a task, a remark or an action of the owner is added."""
     with database.reading(study.engine) as connection:
         found = [
             connection.exec_driver_sql(f"SELECT coalesce(max(id), 0) FROM {name}").scalar_one()
-            for name in ("judgement", "task", "event")
+            for name in ("judgement", "task", "remark", "event")
         ]
-    return int(found[0]), int(found[1]), int(found[2])
+    return tuple(map(int, found))
 
 
 class Shown(NamedTuple):

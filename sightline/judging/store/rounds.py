@@ -19,7 +19,8 @@ from sightline.study.writing.entities import Entities
 from sightline.study.writing.items import item_ids
 
 LIVE = {"title", "instructions", "examples", "per_item", "session_pages", "rest_minutes", "ahead"}
-LIVE |= {"hold_hours", "repeat", "languages", "price", "fee", "skip_reasons", "choose"}
+LIVE |= {"hold_hours", "repeat", "languages", "price", "fee", "skip_reasons", "choose", "overlap"}
+LIVE |= {"comment", "flag", "regions"}
 """Settings that may change while people are judging; the others say which items there are."""
 
 
@@ -79,19 +80,35 @@ def open_round(
     Items are in random order: `ordinal` counts them as given.
     """
     with database.writing(study.engine) as connection:
-        known = _find(study, connection, name)
-        if known is not None:
-            return _resume(study, connection, known, mode, settings)
-        entities = Entities(study, connection, None)
-        asked = [entities.question(each.name, each) for each in questions]
-        (key,) = database.fresh_ids(connection, tables.round, 1)
-        given = database.as_json(dict(settings))
-        columns = ["id", "name", "mode", "questions", "settings", "seed", "state", "at"]
-        row = (key, name, mode, database.as_json(asked), given, seed, "open", now())
-        database.insert(connection, tables.round, columns, [row])
-        by_name = {each.name: number for each, number in zip(questions, asked, strict=True)}
-        add_items(connection, key, items, int(settings.get("per_item", 3)), by_name)
-    return get_round(study, name)
+        return open_within(study, connection, name, mode, questions, settings, seed, items)
+
+
+def open_within(
+    study: Study,
+    connection: Connection,
+    name: str,
+    mode: str,
+    questions: Sequence[Question],
+    settings: Mapping[str, Any],
+    seed: int,
+    items: Sequence[NewItem],
+) -> Round:
+    """The same within an open transaction."""
+    known = _find(study, connection, name)
+    if known is not None:
+        return _resume(study, connection, known, mode, settings)
+    entities = Entities(study, connection, None)
+    asked = [entities.question(each.name, each) for each in questions]
+    (key,) = database.fresh_ids(connection, tables.round, 1)
+    given = database.as_json(dict(settings))
+    columns = ["id", "name", "mode", "questions", "settings", "seed", "state", "at"]
+    row = (key, name, mode, database.as_json(asked), given, seed, "open", now())
+    database.insert(connection, tables.round, columns, [row])
+    by_name = {each.name: number for each, number in zip(questions, asked, strict=True)}
+    add_items(connection, key, items, int(settings.get("per_item", 3)), by_name)
+    opened = _find(study, connection, name)
+    assert opened is not None
+    return opened
 
 
 def _resume(

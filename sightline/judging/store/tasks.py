@@ -12,6 +12,8 @@ from sightline.judging.store.rounds import Round
 from sightline.study.schema import database, tables
 
 MANY = 2**31 - 1
+FEW = 20
+"""Items of a level that are looked at for one that an annotator has not had."""
 
 
 class Standing(NamedTuple):
@@ -116,16 +118,20 @@ def lapse(connection: Connection, round_id: int, before: str) -> int:
 class Openings(NamedTuple):
     """What there is to assign: of each kind, how often its least often given items were; None without any.
 
-    `excluded` is the owner's reason, `stale` how many tasks were open for too long, `items` counts all kinds.
+    `excluded` is the owner's reason, `screened` whether rules exclude them from the round, `stale` how many
+    tasks were open for too long, `items` counts all kinds; `nearest` is how often the open items of work were
+    given that were given most often.
     """
 
     excluded: str | None
+    screened: int
     stale: int
     items: int
     again: int | None
     repeat: int | None
     work: int | None
     control: int | None
+    nearest: int | None
 
 
 def _least(kind: str, most: object) -> str:
@@ -137,9 +143,12 @@ def _least(kind: str, most: object) -> str:
 
 OPENINGS = (
     "SELECT (SELECT excluded FROM annotator WHERE id = :a) AS excluded, "
+    "(SELECT CASE WHEN max(counted) = 0 THEN 1 ELSE 0 END FROM task "
+    "WHERE round_id = :r AND annotator_id = :a) AS screened, "
     "(SELECT count(*) FROM task WHERE round_id = :r AND state = 'open' AND assigned < :before) AS stale, "
     "(SELECT coalesce(max(ordinal), -1) + 1 FROM round_item WHERE round_id = :r) AS items, "
-    f"{_least('again', 1)}, {_least('repeat', 1)}, {_least('work', ':most')}, {_least('control', MANY)}"
+    f"{_least('again', 1)}, {_least('repeat', 1)}, {_least('work', ':most')}, {_least('control', MANY)}, "
+    "(SELECT max(given) FROM round_item WHERE round_id = :r AND kind = 'work' AND given < :most) AS nearest"
 )
 
 
@@ -152,8 +161,8 @@ def standing_and_openings(
         f"SELECT * FROM ({OPENINGS}) AS openings LEFT JOIN ({STANDING}) AS standing ON 1 = 1",
         {"r": round_id, "a": annotator_id, "before": before, "most": most},
     )
-    openings = Openings(*rows[0][:7])
-    return _standing([row[7:] for row in rows if row[7] is not None]), openings
+    openings = Openings(*rows[0][:9])
+    return _standing([row[9:] for row in rows if row[9] is not None]), openings
 
 
 UNSEEN = "NOT EXISTS (SELECT 1 FROM task p WHERE p.round_item_id = i.id AND p.annotator_id = :a)"
@@ -199,6 +208,48 @@ def due(
             for (item,) in database.fetch(connection, FIRST[kind, side], asked):
                 return int(item)
         ((asked["level"],),) = database.fetch(connection, LEVEL, asked)
+    return None
+
+
+BELOW = "SELECT max(given) FROM round_item WHERE round_id = :r AND kind = 'work' AND given < :level"
+NEAREST = {
+    side: "SELECT i.id FROM (SELECT id, ordinal FROM round_item WHERE round_id = :r AND kind = 'work' "
+    f"AND given = :level AND given < wanted AND ordinal {side} :start ORDER BY ordinal LIMIT {FEW}) i "
+    f"WHERE {UNSEEN} ORDER BY i.ordinal LIMIT 1"
+    for side in (">=", "<")
+}
+
+
+def nearest(
+    connection: Connection, round_id: int, annotator_id: int, start: int, level: int | None
+) -> int | None:
+    """The item of work closest to complete for this annotator: of those most often given, from `start` on.
+
+    `level` is how often these were given. Only a few of each level are looked at, since somebody who is ahead
+    of the others has seen them all: what is missed here comes later, by `due`.
+    """
+    asked = {"r": round_id, "a": annotator_id, "start": start, "level": level}
+    while asked["level"]:
+        for side in (">=", "<"):
+            for (item,) in database.fetch(connection, NEAREST[side], asked):
+                return int(item)
+        ((asked["level"],),) = database.fetch(connection, BELOW, asked)
+    return None
+
+
+PILOT = {
+    side: "SELECT i.id FROM round_item i WHERE i.round_id = :r AND i.kind = 'work' AND i.ordinal < :overlap "
+    f"AND i.ordinal {side} :start AND {UNSEEN} ORDER BY i.ordinal LIMIT 1"
+    for side in (">=", "<")
+}
+
+
+def pilot(connection: Connection, round_id: int, annotator_id: int, start: int, overlap: int) -> int | None:
+    """One of the first `overlap` items of work, which everybody judges, that this annotator has not had."""
+    asked = {"r": round_id, "a": annotator_id, "start": start % max(overlap, 1), "overlap": overlap}
+    for side in (">=", "<") if overlap else ():
+        for (item,) in database.fetch(connection, PILOT[side], asked):
+            return int(item)
     return None
 
 
@@ -326,27 +377,6 @@ def set_task_state(connection: Connection, task: Task, state: str, took_ms: int 
     holds = {"open": (1, 0), "done": (1, 1), "skipped": (0, 0), "lapsed": (0, 0)}
     given, done = (after - was for after, was in zip(holds[state], holds[task.state], strict=True))
     _count(connection, task.round_item_id, given=given, done=done)
-
-
-def take_out(connection: Connection, annotator_id: int, out: bool) -> None:
-    """Free the places an annotator's tasks take, or let them take these again; answers stay as they are."""
-    first = (
-        "NOT EXISTS (SELECT 1 FROM task q WHERE q.round_item_id = task.round_item_id "
-        "AND q.annotator_id = task.annotator_id AND q.ordinal < task.ordinal)"
-    )
-    counted = "0" if out else f"CASE WHEN {first} THEN 1 ELSE 0 END"
-    who = {"a": annotator_id}
-    connection.execute(text(f"UPDATE task SET counted = {counted} WHERE annotator_id = :a"), who)
-    taken = (
-        "SELECT count(*) FROM task p WHERE p.round_item_id = round_item.id AND p.counted = 1 AND p.state IN"
-    )
-    connection.execute(
-        text(
-            f"UPDATE round_item SET given = ({taken} ('open', 'done')), done = ({taken} ('done')) "
-            "WHERE id IN (SELECT round_item_id FROM task WHERE annotator_id = :a)"
-        ),
-        who,
-    )
 
 
 def _count(connection: Connection, round_item_id: int, given: int = 0, done: int = 0) -> None:

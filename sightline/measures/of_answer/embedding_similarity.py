@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-import numpy as np
-
-from sightline.extension import JointEncoder, NoValue, Picture, Values, measure, needs
+from sightline.extension import JointEncoder, Picture, Values, measure, needs
+from sightline.measures.of_answer._cosines import similarity
 from sightline.records import Prompt
 
 
@@ -15,7 +15,7 @@ from sightline.records import Prompt
     range=(-1, 1),
     source="Hessel et al. 2021 (CLIPScore)",
     licence="Apache-2.0",
-    aliases={"clipscore": "CLIPScore is 2.5 times this cosine with clip, and never below 0."},
+    aliases=("clip", "clip_t", "clip_similarity"),
 )
 def embedding_similarity(
     prompts: Sequence[Prompt],
@@ -25,26 +25,35 @@ def embedding_similarity(
 ) -> Values:
     """Cosine between prompt and image in a space that holds both, such as CLIP's or a fitted bridge's.
 
-    With `clip` this is the CLIPScore without its factor of 2.5 and its floor at zero. Values of different
-    encoders are on different scales: compare images under one encoder only.
+    With `clip` this is `clipscore` without its factor of 2.5, its floor at 0 and its first words. Values of
+    different encoders are on different scales: compare images under one encoder only. Of a prompt that is
+    longer than the encoder reads, the rest is left out, and `unread_tokens` in the evidence says how much.
     """
-    if not prompts:
-        return []
-    places: dict[str, int] = {}
-    rows = [places.setdefault(prompt.text, len(places)) for prompt in prompts]
-    texts = _unit(encoder.text(list(places)))[rows]
-    seen = _unit(encoder.image(images))
-    cosines = (texts * seen).sum(axis=1)
-    return [
-        NoValue("the prompt is empty")
-        if not prompt.text.strip() or not text.any()
-        else NoValue("the encoder has no vector of the image")
-        if not (np.isfinite(image).all() and image.any())
-        else float(np.clip(cosine, -1, 1))
-        for prompt, text, image, cosine in zip(prompts, texts, seen, cosines, strict=True)
-    ]
+    return similarity(prompts, images, encoder)
 
 
-def _unit(rows: np.ndarray) -> np.ndarray:
-    wide = np.asarray(rows, dtype=np.float64)
-    return np.asarray(wide / np.maximum(np.linalg.norm(wide, axis=1, keepdims=True), 1e-12))
+def _bridge(given: Mapping[str, Any]) -> dict[str, str]:
+    """The encoder of a bridge of this name."""
+    return {"encoder": f"bridge(path={given['name']!r})"} if given.get("name") else {}
+
+
+@measure.of_answer(
+    direction="higher",
+    range=(-1, 1),
+    filled_by=_bridge,
+    source="Saunders et al. 1998; Hardoon et al. 2004; Conneau et al. 2018",
+    licence="Apache-2.0",
+)
+def bridge_similarity(
+    prompts: Sequence[Prompt],
+    images: Sequence[Picture],
+    *,
+    name: str = "",
+    encoder: JointEncoder = needs("encoder", "bridge"),
+) -> Values:
+    """Cosine between prompt and image in the space of a bridge that was fitted on captioned images.
+
+    `name` is that of the bridge, as `sightline bridge` printed it: bridge_similarity(name=photos_1a2b3c4d).
+    It is `embedding_similarity` with that encoder; nothing else has to be written.
+    """
+    return similarity(prompts, images, encoder)

@@ -34,7 +34,7 @@ def pairwise_mean(
     return 1.0 - float(sets.pairwise_mean(distance(images)))
 
 
-@measure.of_set(range=(None, 1), source="Tang et al. 2024 (W1KP)", licence="Apache-2.0")
+@measure.of_set(range=(None, 1), source="Tang et al. 2024 (W1KP)", licence="Apache-2.0", version=2)
 def k_expected(
     images: Sequence[Picture],
     *,
@@ -45,8 +45,9 @@ def k_expected(
 ) -> Value | NoValue:
     """Expected similarity of the two most alike among `k` images: 1 minus their expected distance.
 
-    1 - mean over all k-subsets of the smallest distance within the subset: exact for up to 14 images, by
-    `permutations` random orders drawn with `seed` for more, with the standard error of that in the evidence.
+    1 - mean over all k-subsets of the smallest distance within the subset: exact for up to 14 images and for
+    k = 2, by `permutations` random orders drawn with `seed` for more, with their standard error in the
+    evidence.
     Grows with k: the more images one looks at, the likelier two of them repeat each other. Exact duplicates
     have distance 0. With k = 2 this is `pairwise_mean`.
     """

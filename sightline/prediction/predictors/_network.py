@@ -69,6 +69,17 @@ def descend(
     `loss` gives the mean loss of some rows under some weights; with a generator it may drop units out, and
     without it must not. A fifth of the rows is held out.
     """
+    return descended(weights, rows, loss, how, rng)[0]
+
+
+def descended(
+    weights: Mapping[str, np.ndarray],
+    rows: int,
+    loss: Callable[[Mapping[str, Any], np.ndarray, np.random.Generator | None], Any],
+    how: Descent,
+    rng: np.random.Generator,
+) -> tuple[dict[str, np.ndarray], float]:
+    """The same with the least held-out loss, which is infinite where nothing was held out."""
     import torch
 
     order = rng.permutation(rows)
@@ -95,7 +106,7 @@ def descend(
             waited += 1
         if waited >= how.patience:
             break
-    return best
+    return best, least
 
 
 def _arrays(live: Mapping[str, Any]) -> dict[str, np.ndarray]:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import torch
@@ -56,7 +56,63 @@ class Given(nn.Module):
         return inputs_embeds
 
 
-class Network(nn.Module):
+class Tunable(nn.Module):
+    """A network of which something is learned: where it begins, and what was learned, as arrays.
+
+    `dense_layers` are the layers of its head before the last, which is called out.
+    """
+
+    dense_layers: tuple[str, ...] = ("dense",)
+    _pretrained: dict[str, Any]
+
+    def remember(self) -> None:
+        """Know the weights as they are now as those that every descent begins with."""
+        self._pretrained = {name: part.detach().clone() for name, part in self.tuned().items()}
+
+    def tuned(self) -> dict[str, Any]:
+        """What is learned, by name."""
+        return {name: part for name, part in self.named_parameters() if part.requires_grad}
+
+    def begin(self, rng: np.random.Generator, means: np.ndarray) -> None:
+        """Forget what was learned: adapters that add nothing, a head that says the means (0 to 1) of all."""
+        first = {}
+        for name, pretrained in self._pretrained.items():
+            shape = tuple(pretrained.shape)
+            if name.endswith(".down"):
+                first[name] = rng.normal(size=shape) / np.sqrt(shape[1])
+            elif name.removesuffix(".weight") in self.dense_layers:
+                first[name] = rng.normal(size=shape) * np.sqrt(2 / shape[1])
+            elif name == "out.bias":
+                inside = np.clip(means, 0.01, 0.99)
+                first[name] = np.log(inside / (1 - inside))
+            elif (
+                name.endswith(".up")
+                or name.removesuffix(".bias") in self.dense_layers
+                or name == "out.weight"
+            ):
+                first[name] = np.zeros(shape)
+            else:
+                first[name] = pretrained.cpu().numpy()
+        self.take(first)
+
+    def take(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Put learned arrays in place."""
+        mine = self.tuned()
+        if set(arrays) != set(mine) or any(arrays[n].shape != tuple(mine[n].shape) for n in mine):
+            raise DataError(
+                "what was learned does not fit this network",
+                remedy="Restore it with the model, rank, frozen and targets that it was learned with.",
+            )
+        with torch.no_grad():
+            for name, part in mine.items():
+                part.copy_(torch.from_numpy(np.asarray(arrays[name], dtype=np.float32)))
+
+    def arrays(self) -> Arrays:
+        """What is learned, copied."""
+        return {name: part.detach().cpu().numpy().copy() for name, part in self.tuned().items()}
+
+
+class Network(Tunable):
     """An encoder, cut in two where something of it stays fixed, under the head of the paper.
 
     The mean over a text's word pieces of the last layer, dropout 0.3, a dense layer of 512 with ReLU, and one
@@ -80,51 +136,13 @@ class Network(nn.Module):
             model.requires_grad_(False)
             model.encoder.layer.requires_grad_(rank == 0)
         if rank:
-            _adapt(model.encoder.layer, rank)
+            adapt(model.encoder.layer, rank)
         self.upper = model
         # First weights are drawn by begin(); those of the library would be drawn from the user's chance.
         with torch.random.fork_rng(devices=[]):
             self.dense = nn.Linear(int(model.config.hidden_size), HIDDEN)
             self.out = nn.Linear(HIDDEN, targets)
-        self._pretrained = {name: part.detach().clone() for name, part in self.tuned().items()}
-
-    def tuned(self) -> dict[str, Any]:
-        """What is learned, by name."""
-        return {name: part for name, part in self.named_parameters() if part.requires_grad}
-
-    def begin(self, rng: np.random.Generator, means: np.ndarray) -> None:
-        """Forget what was learned: adapters that add nothing, a head that says the means (0 to 1) of all."""
-        first = {}
-        for name, pretrained in self._pretrained.items():
-            shape = tuple(pretrained.shape)
-            if name.endswith(".down"):
-                first[name] = rng.normal(size=shape) / np.sqrt(shape[1])
-            elif name == "dense.weight":
-                first[name] = rng.normal(size=shape) * np.sqrt(2 / shape[1])
-            elif name == "out.bias":
-                inside = np.clip(means, 0.01, 0.99)
-                first[name] = np.log(inside / (1 - inside))
-            elif name.endswith(".up") or name in ("dense.bias", "out.weight"):
-                first[name] = np.zeros(shape)
-            else:
-                first[name] = pretrained.numpy()
-        self.take(first)
-
-    def take(self, arrays: Mapping[str, np.ndarray]) -> None:
-        """Put learned arrays in place."""
-        mine = self.tuned()
-        if set(arrays) != set(mine) or any(arrays[n].shape != tuple(mine[n].shape) for n in mine):
-            raise DataError(
-                "what was learned does not fit this network",
-                remedy="Restore it with the model, rank, frozen and targets that it was learned with.",
-            )
-        with torch.no_grad():
-            for name, part in mine.items():
-                part.copy_(torch.from_numpy(np.asarray(arrays[name], dtype=np.float32)))
-
-    def arrays(self) -> Arrays:
-        """What is learned, copied."""
-        return {name: part.detach().numpy().copy() for name, part in self.tuned().items()}
+        self.remember()
 
     def train(self, mode: bool = True) -> Network:
         super().train(mode)
@@ -139,21 +157,37 @@ class Network(nn.Module):
         with torch.no_grad():
             return self.lower(input_ids=pieces, attention_mask=mask).last_hidden_state
 
-    def forward(self, given: Any, mask: Any) -> Any:
+    def hidden(self, given: Any, mask: Any) -> Any:
+        """The dense layer below the units: the space in which the targets are told apart."""
         name = "input_ids" if self.lower is None else "inputs_embeds"
         states = self.upper(**{name: given}, attention_mask=mask).last_hidden_state
         weight = mask[:, :, None].to(states.dtype)
         mean = (states * weight).sum(dim=1) / weight.sum(dim=1)
-        held = torch.relu(self.dense(nn.functional.dropout(mean, DROPOUT, self.training)))
-        return torch.sigmoid(self.out(held))
+        return torch.relu(self.dense(nn.functional.dropout(mean, DROPOUT, self.training)))
+
+    def forward(self, given: Any, mask: Any) -> Any:
+        return torch.sigmoid(self.out(self.hidden(given, mask)))
 
 
-def _adapt(module: nn.Module, rank: int) -> None:
+def adapt(module: nn.Module, rank: int) -> None:
+    """Have every dense layer of a module stay as it is, with an adapter on top of it."""
     for name, child in list(module.named_children()):
         if isinstance(child, nn.Linear):
             setattr(module, name, Adapter(child, rank))
         else:
-            _adapt(child, rank)
+            adapt(child, rank)
+
+
+class Inputs(Protocol):
+    """What a network learns from, by rows: `length` says which go through it together."""
+
+    length: np.ndarray
+
+    def batch(self, rows: np.ndarray) -> tuple[Any, ...]:
+        """What the network is given for these rows."""
+
+    def said(self, rows: np.ndarray) -> np.ndarray:
+        """The network's outputs for these rows, one column per target."""
 
 
 class Texts:
@@ -201,6 +235,15 @@ class Texts:
                 found[part] = self._network(*self.batch(part)).double().numpy()
         return found[rows]
 
+    def hidden(self, rows: np.ndarray) -> np.ndarray:
+        """What the dense layer below the units says of these rows."""
+        self._network.eval()
+        found = np.zeros((int(rows.max(initial=-1)) + 1, HIDDEN))
+        with torch.no_grad():
+            for part in self.alike(rows):
+                found[part] = self._network.hidden(*self.batch(part)).double().numpy()
+        return found[rows]
+
 
 class Epoch(NamedTuple):
     """What a listener hears after every epoch, once its checkpoint is written."""
@@ -239,7 +282,7 @@ class Course:
     def over(self, how: Descent) -> bool:
         return self.epochs >= how.epochs or self.waited >= how.patience
 
-    def note(self, learned: float, held: float, network: Network) -> None:
+    def note(self, learned: float, held: float, network: Tunable) -> None:
         """Count an epoch; without held-out rows the last is the best."""
         self.epochs += 1
         self.history.append((learned, held))
@@ -251,8 +294,8 @@ class Course:
 
 
 def tune(
-    network: Network,
-    texts: Texts,
+    network: Tunable,
+    texts: Inputs,
     task: Task,
     how: Descent,
     file: Path,
@@ -280,7 +323,7 @@ def tune(
     return course
 
 
-def _descend(network: Network, texts: Texts, task: Task, how: Descent, optimiser: Any, epoch: int) -> float:
+def _descend(network: Tunable, texts: Inputs, task: Task, how: Descent, optimiser: Any, epoch: int) -> float:
     """One pass over the rows to learn from, in random batches; the mean squared error on the way."""
     network.train()
     rng = np.random.default_rng([how.seed, epoch])
@@ -304,7 +347,7 @@ def _descend(network: Network, texts: Texts, task: Task, how: Descent, optimiser
     return lost / count
 
 
-def _error(texts: Texts, task: Task) -> float:
+def _error(texts: Inputs, task: Task) -> float:
     """The mean squared error on the rows held out; NaN where there are none."""
     if not len(task.held):
         return float("nan")
@@ -316,6 +359,8 @@ def _error(texts: Texts, task: Task) -> float:
 @contextmanager
 def _settled_chance() -> Iterator[None]:
     """Deterministic algorithms only, and the user's own chance left as it was."""
+    # CUDA's own sums are the same every time only with this.
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     before = torch.are_deterministic_algorithms_enabled()
     torch.use_deterministic_algorithms(True)
     try:
@@ -328,7 +373,7 @@ def _settled_chance() -> Iterator[None]:
 MOMENTS = ("step", "exp_avg", "exp_avg_sq")
 
 
-def _keep(file: Path, course: Course, live: tuple[Network, Any] | None) -> None:
+def _keep(file: Path, course: Course, live: tuple[Tunable, Any] | None) -> None:
     """Write a checkpoint in one step; of a descent that is over the best weights alone."""
     arrays: Arrays = {
         "counts": np.array([course.epochs, course.waited]),
@@ -339,11 +384,11 @@ def _keep(file: Path, course: Course, live: tuple[Network, Any] | None) -> None:
     if live is not None:
         network, optimiser = live
         for name, part in network.tuned().items():
-            arrays[f"live.{name}"] = part.detach().numpy()
+            arrays[f"live.{name}"] = part.detach().cpu().numpy()
             for moment in MOMENTS:
                 # What no text has reached yet has no moments.
                 if moment in optimiser.state[part]:
-                    arrays[f"{moment}.{name}"] = optimiser.state[part][moment].numpy()
+                    arrays[f"{moment}.{name}"] = optimiser.state[part][moment].cpu().numpy()
     file.parent.mkdir(parents=True, exist_ok=True)
     # Two processes may learn the same: each writes its own file, and either is as good.
     fresh = file.with_name(f"{file.name}.{os.getpid()}")
@@ -357,7 +402,7 @@ def _keep(file: Path, course: Course, live: tuple[Network, Any] | None) -> None:
         fresh.unlink(missing_ok=True)
 
 
-def _resume(file: Path, network: Network, optimiser: Any) -> Course:
+def _resume(file: Path, network: Tunable, optimiser: Any) -> Course:
     """The course that a checkpoint tells of, network and optimiser brought to where they were."""
     if not file.is_file():
         return Course()

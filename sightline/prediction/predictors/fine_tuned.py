@@ -194,6 +194,23 @@ class fine_tuned:
                 made[start : start + AT_ONCE] += texts.said(np.arange(len(part))) / len(found)
         return self._low[targets] + self._span[targets] * made
 
+    def latent(self, x: Examples) -> np.ndarray:
+        """The dense layer of 512 below the units, of every network of the first seed."""
+        from sightline.prediction.predictors._tuning import Texts
+
+        made = []
+        for targets, found in self._learned:
+            network, pieces = self._network(len(targets))
+            network.take(found[0])
+            read = [pieces.read(prompt.text).pieces for prompt in x.prompts]
+            parts = [read[start : start + AT_ONCE] for start in range(0, len(read), AT_ONCE)]
+            held = [
+                Texts(network, part, pieces.padding, keep=False).hidden(np.arange(len(part)))
+                for part in parts
+            ]
+            made.append(np.concatenate(held))
+        return np.hstack(made) if made else np.zeros((len(x), 1))
+
     def explain(self, x: Examples) -> Sequence[Mapping[str, float]]:
         """What each word adds: the prediction less that without the word, all other words as they are.
 

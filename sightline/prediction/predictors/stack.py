@@ -9,6 +9,7 @@ import numpy as np
 
 from sightline.errors import UsageError
 from sightline.extension import needs, predictor
+from sightline.prediction.predictors._latent import latent_of, scaled
 from sightline.prediction.predictors._parts import (
     Array,
     Predictor,
@@ -63,6 +64,7 @@ class stack:
         self._weights = np.zeros((0, 0, 0))
         self._base = np.zeros(0)
         self.held_out = np.zeros((0, 0))
+        self.fold = np.zeros(0, dtype=np.int64)
         """What was said of the examples learned from, each part not having seen them; NaN where untold."""
 
     def prepare(self, x: Examples) -> Examples:
@@ -78,7 +80,7 @@ class stack:
         self._weights = np.zeros((len(PLACES), targets, targets))
         self._base = np.zeros(targets)
         self.held_out = np.full(truth.shape, np.nan)
-        fold = self._cut(x)
+        self.fold = fold = self._cut(x)
         rich = _everywhere(truth, fold)
         for target in set(range(targets)) - set(rich):
             self._weights[:, target, target] = 1 / len(PLACES)
@@ -118,6 +120,16 @@ class stack:
         for part, weights in zip(self._parts.values(), self._weights, strict=True):
             made += part.predict(x) @ weights
         return made
+
+    def latent(self, x: Examples) -> np.ndarray:
+        """The parts' own spaces next to each other, each as wide as what the part adds varies."""
+        x = self.prepare(x)
+        blocks = []
+        for part, weights in zip(self._parts.values(), self._weights, strict=True):
+            adds = part.predict(x) @ weights
+            if weights.any() and adds.std(axis=0).any():
+                blocks.append(scaled(latent_of(part, x), float(np.linalg.norm(adds.std(axis=0)))))
+        return np.hstack(blocks) if blocks else np.zeros((len(x), 1))
 
     def explain(self, x: Examples) -> Sequence[Mapping[str, float]]:
         """What each part's reasons add to the base, as `third: word cat`; together the prediction."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from itertools import islice
+from itertools import groupby, islice
 from typing import Any, NamedTuple, TypeVar
 
 from sightline.bounded import Unfinished
 from sightline.cores import cores
+from sightline.endpoints import Unanswered
 from sightline.errors import DataError, SightlineError
 from sightline.extension import Configured
 from sightline.pictures import DamagedImage, Picture
@@ -48,9 +49,9 @@ def compute(
 ) -> list[list[Outcome]]:
     """For each measure the outcomes of the tasks that want it, in order.
 
-    All measures are of one kind. A picture is read and decoded once for all of them; one that cannot be
-    decoded has its reason instead of values. `functions` are measures, by number, that were loaded already;
-    `ahead` pictures are decoded at once.
+    Measures are of sets, of prompts, or of images and answers. A picture is read and decoded once for all
+    tasks on it that follow each other; one that cannot be decoded has its reason instead of values.
+    `functions` are measures, by number, that were loaded already; `ahead` pictures are decoded at once.
     """
     ready = [(functions or {}).get(number) or measure.load() for number, measure in enumerate(measures)]
     found: list[list[Outcome]] = [[] for _ in measures]
@@ -61,29 +62,39 @@ def compute(
                 found[number].append(_of_set(measures[number], ready[number], *shown))
         return found
 
-    def look(task: Task) -> Look:
-        return _from_store(files, task.item.contents[0]) if task.item.contents else (None, None)
+    def look(alike: Sequence[Task]) -> Look:
+        contents = alike[0].item.contents
+        return _from_store(files, contents[0]) if contents else (None, None)
 
-    for part in _parts(tasks, look, ahead):
+    groups = [list(alike) for _, alike in groupby(tasks, lambda task: task.item.contents)]
+    for part in _parts(groups, look, ahead):
         for number, measure in enumerate(measures):
-            mine = [(task.item.prompt, seen) for task, seen in part if number in task.wanted]
+            mine = [
+                (task.item.prompt, seen) for alike, seen in part for task in alike if number in task.wanted
+            ]
             found[number] += _compute(measure, ready[number], mine)
             del mine
     return found
 
 
-def compute_files(measure: Configured, paths: Sequence[str]) -> tuple[list[Outcome], list[str]]:
-    """Outcomes of a measure of an image on files of no study, and the files that cannot be read."""
+def compute_files(
+    measures: Sequence[Configured], paths: Sequence[str]
+) -> tuple[list[list[Outcome]], list[str]]:
+    """Outcomes of measures of an image on files of no study, by measure, and the files that cannot be read.
+
+    Every file is decoded once.
+    """
 
     def look(path: str) -> Look:
         picture = Picture(path=path)
         return picture, _undecodable(picture)
 
-    function = measure.load()
-    outcomes: list[Outcome] = []
+    functions = [measure.load() for measure in measures]
+    outcomes: list[list[Outcome]] = [[] for _ in measures]
     unreadable: list[str] = []
     for part in _parts(paths, look, AHEAD):
-        outcomes += _compute(measure, function, [(None, seen) for _, seen in part])
+        for mine, measure, function in zip(outcomes, measures, functions, strict=True):
+            mine += _compute(measure, function, [(None, seen) for _, seen in part])
         unreadable += [path for path, (_, reason) in part if reason is not None]
     return outcomes, unreadable
 
@@ -176,13 +187,20 @@ def _of_set(
 ) -> Outcome:
     if reason is not None:
         return Outcome(None, reason)
-    (outcome,) = _guarded(measure, lambda _: gate(measure.spec, function(pictures), 1), [0])
+    return compute_once(measure, lambda: function(pictures))
+
+
+def compute_once(measure: Configured, call: Callable[[], Any]) -> Outcome:
+    """The outcome of a call that gives one value; what it raises is the reason why there is none."""
+    (outcome,) = _guarded(measure, lambda _: gate(measure.spec, call(), 1), [0])
     return outcome
 
 
 def _raised(measure: Configured, error: BaseException) -> str:
     # Messages may hold what a database refuses (NUL, lone surrogates) or a whole page.
     said = " ".join(str(error).replace("\0", "").encode("utf-8", "replace").decode().split())
+    if isinstance(error, Unanswered):
+        return f"{ERROR}{said[:MOST_SAID]}"
     return f"{ERROR}{measure.name} raised {type(error).__name__}: {said[:MOST_SAID]}"
 
 

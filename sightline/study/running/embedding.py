@@ -13,19 +13,21 @@ from typing import TYPE_CHECKING, Any
 
 from sightline.cores import cores
 from sightline.errors import DataError, ExtensionError
-from sightline.extension import Configured, ImageEncoder, TextEncoder
+from sightline.extension import LOADED, Configured, ImageEncoder, TextEncoder
 from sightline.pictures import Picture
 from sightline.study.running.progress import Listener, Meter
 from sightline.study.study import Study
+from sightline.study.vectors import SHARD_ROWS
 
 if TYPE_CHECKING:
     import numpy as np
 
 BATCH = {"image": 32, "text": 256}
-SHARD_ROWS = 1024
 SHARD_SECONDS = 5.0
 """Vectors are committed when so many wait or so long has passed: all that a killed process can lose."""
 THREADS = min(4, cores())
+SHORT = 60
+"""No encoder cuts a text of so few bytes, each a token at worst: it need not be loaded to find out."""
 
 Prepared = tuple[Any, str | None]
 
@@ -64,7 +66,9 @@ def embed_texts(
     run = _Run(study, encoder, "text", contents, listener)
     if run.missing:
         loaded: TextEncoder = loaded_over(study, encoder)
-        for batch in _cut(run.missing, BATCH["text"]):
+        # Texts of about one length together: an encoder pads little, or fills its batches of one length.
+        in_order = sorted(run.missing, key=lambda content: len(by_content[content]))
+        for batch in _cut(in_order, BATCH["text"]):
             run.keep(batch, loaded.text([by_content[content] for content in batch]))
     return run.finish().vectors
 
@@ -91,11 +95,39 @@ class Cached:
         return embed_texts(self._study, self._encoder, texts, self._listener)
 
     def image(self, images: Sequence[Picture]) -> np.ndarray:
+        if any(image.made_up for image in images):
+            return self._with_made_up(images)
         by_content = {image.sha256: image for image in images}
         contents = [image.sha256 for image in images]
         found = _images(self._study, self._encoder, contents, by_content.__getitem__, self._listener)
         self.without.update(found.without)
         return found.vectors
+
+    def unread(self, texts: Sequence[str]) -> list[int]:
+        """How many tokens of each text are beyond what the encoder reads; 0 where it reads any length."""
+        if all(len(text.encode("utf-8", "surrogatepass")) <= SHORT for text in texts):
+            return [0] * len(texts)
+        loaded = loaded_over(self._study, self._encoder)
+        return list(loaded.unread(texts)) if hasattr(loaded, "unread") else [0] * len(texts)
+
+    @property
+    def logit_scale(self) -> float:
+        """What the encoder multiplies cosines by, where it has such a scale."""
+        return float(loaded_over(self._study, self._encoder).logit_scale)
+
+    def _with_made_up(self, images: Sequence[Picture]) -> np.ndarray:
+        """Crops and the like are encoded each time: nobody would look their vectors up again."""
+        import numpy as np
+
+        encoder: ImageEncoder = loaded_over(self._study, self._encoder)
+        made = np.asarray(encoder.image([image for image in images if image.made_up]), dtype=np.float32)
+        files = [image for image in images if not image.made_up]
+        rows = np.empty((len(images), made.shape[1]), dtype=np.float32)
+        is_made = np.array([image.made_up for image in images])
+        rows[is_made] = made
+        if files:
+            rows[~is_made] = self.image(files)
+        return rows
 
 
 def loaded_over(study: Study, extension: Configured) -> Any:
@@ -103,14 +135,19 @@ def loaded_over(study: Study, extension: Configured) -> Any:
     return extension.load({name: Cached(study, each) for name, each in encoders_of(extension)})
 
 
-def encoders_of(extension: Configured, within: str = "") -> Iterator[tuple[str, Configured]]:
+def encoders_of(extension: Configured) -> Iterator[tuple[str, Configured]]:
     """The encoders that an extension needs, by parameter; one inside another comes with it."""
+    return models_of(extension, "encoder")
+
+
+def models_of(extension: Configured, kind: str, within: str = "") -> Iterator[tuple[str, Configured]]:
+    """The encoders or detectors that an extension needs, by parameter, but none inside another of these."""
     for name, value in extension.arguments.items():
         if isinstance(value, Configured):
-            if value.spec.kind == "encoder":
+            if value.spec.kind == kind:
                 yield within + name, value
-            else:
-                yield from encoders_of(value, f"{within}{name}.")
+            elif value.spec.kind not in LOADED:
+                yield from models_of(value, kind, f"{within}{name}.")
 
 
 def _images(
@@ -122,7 +159,10 @@ def _images(
 ) -> Embedded:
     run = _Run(study, encoder, "image", contents, listener)
     if run.missing:
-        prepare, encode, threads = _steps(encoder, loaded_over(study, encoder))
+        loaded = loaded_over(study, encoder)
+        prepare, encode, threads = _steps(encoder, loaded)
+        # An encoder on a graphics card may take more at once.
+        size = int(getattr(loaded, "together", BATCH["image"]))
 
         def work(content: str) -> Prepared:
             try:
@@ -130,7 +170,7 @@ def _images(
             except DataError as error:
                 return None, error.what
 
-        for batch in _ahead(run.missing, work, BATCH["image"], threads):
+        for batch in _ahead(run.missing, work, size, threads):
             run.leave_out({content: reason for content, (_, reason) in batch if reason is not None})
             good = [(content, ready) for content, (ready, reason) in batch if reason is None]
             if good:
@@ -231,16 +271,21 @@ class _Run:
                 f"{self._encoder.name} gave an array of {rows.shape} for {len(contents)} {self._what}s",
                 where=self._encoder.spec.origin,
             )
-        # An encoder made of others has no vector where they had none.
+        # An encoder made of others has no vector where they had none; a network may overflow on one image.
         empty = np.isnan(rows).all(axis=1)
         if empty.any() and self._what == "image":
             self.leave_out(
-                {contents[n]: "no vector of the encoder inside" for n in np.flatnonzero(empty).tolist()}
+                {
+                    contents[n]: f"{self._encoder.name} gave no finite vector of it"
+                    for n in np.flatnonzero(empty).tolist()
+                }
             )
             contents, rows = [c for c, gone in zip(contents, empty, strict=True) if not gone], rows[~empty]
         if not np.isfinite(rows).all():
             raise ExtensionError(
-                f"{self._encoder.name} gave a vector that is not finite", where=self._encoder.spec.origin
+                f"{self._encoder.name} gave a vector that is not finite",
+                where=self._encoder.spec.origin,
+                remedy="In mixed precision numbers may overflow: try without --precision.",
             )
         self._waiting.append((contents, rows))
         held = sum(len(waiting) for waiting, _ in self._waiting)

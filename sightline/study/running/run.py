@@ -9,11 +9,16 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import islice
 
+from sightline.endpoints import Stopped
 from sightline.errors import UsageError
-from sightline.extension import Configured
+from sightline.extension import LOADED, Configured
+from sightline.records import UNREAD
 from sightline.study import scores
-from sightline.study.running.calls import Task
-from sightline.study.running.embedding import embed_images, embed_texts, encoders_of, loaded_over
+from sightline.study.ledger import BillLine, StudyLedger, connected, endpoint_argument, loaded_at, rehearsed
+from sightline.study.running.calling import Forecast, forecast, run_calls
+from sightline.study.running.calls import Task, compute
+from sightline.study.running.detecting import loaded_with
+from sightline.study.running.embedding import embed_images, embed_texts, encoders_of, models_of
 from sightline.study.running.progress import Listener, Meter
 from sightline.study.running.workers import Batch, run_here, run_in_processes
 from sightline.study.study import Study
@@ -38,6 +43,10 @@ class Ran:
     reasons: Counter[str] = field(default_factory=Counter)
     dropped: Counter[str] = field(default_factory=Counter)
     notes: list[str] = field(default_factory=list)
+    bill: list[BillLine] = field(default_factory=list)
+    """What the calls of a measure to an endpoint cost, over all runs."""
+    stopped: str = ""
+    """Why the run ended before all was computed."""
 
 
 def run(
@@ -62,7 +71,9 @@ def run_together(
     listener: Listener | None = None,
     worth: float = WORTH,
 ) -> list[Ran]:
-    """Bring several measures of one kind up to date; a picture is decoded once for all of them.
+    """Bring measures of one kind up to date, or measures of images and of answers.
+
+    A picture is decoded once for all of them.
 
     Encoders inside a measure answer from the study's vectors, so that an image is embedded once a study, in
     however many sets it is.
@@ -73,16 +84,17 @@ def run_together(
     Whatever is killed, at most the batches under way are lost: each batch is committed when it is done,
     and a second run asks the study for what is cached, then computes the rest.
     """
-    kind = measures[0].spec.kind
-    if kind not in BATCH:
-        raise UsageError(f"{measures[0].name} is not scored item by item ({kind})")
+    if any(endpoint_argument(measure) is not None for measure in measures):
+        return [_run_at_endpoint(study, measure, listener) for measure in measures]
     for measure in measures:
+        if measure.spec.kind not in BATCH:
+            raise UsageError(f"{measure.name} is not scored item by item ({measure.spec.kind})")
         measure.require()
-    size = batch or BATCH[kind]
-    plan = _Plan(study, kind, size, measures, listener)
+    size = batch or BATCH[measures[0].spec.kind]
+    plan = _Plan(study, size, measures, listener)
     batches = plan.batches()
     # Vectors are computed here, many at a time, and kept: what then is left needs no processes.
-    over = {n: loaded_over(study, measure) for n, measure in enumerate(measures) if any(encoders_of(measure))}
+    over = {n: loaded_with(study, measure) for n, measure in enumerate(measures) if _has_models(measure)}
     done = run_here(measures, study.files, batches, over)
     if workers > 1 and not over and all(measure.spec.parallel for measure in measures):
         started = time.monotonic()
@@ -97,20 +109,63 @@ def run_together(
     return plan.finish()
 
 
+def _run_at_endpoint(study: Study, measure: Configured, listener: Listener | None) -> Ran:
+    """Bring a measure that calls an endpoint up to date; it may be stopped by a limit or a dead endpoint."""
+    measure.require()
+    client = connected(study, measure, measure.short)
+    assert client is not None
+    plan = _Plan(study, BATCH["of_answer"], [measure], listener)
+    function = loaded_at(measure, client)
+    (ran,) = plan.ran
+    done = run_calls(measure, function, study.files, plan.batches(), client)
+    try:
+        with closing(done):
+            for tasks, outcomes in done:
+                plan.keep(tasks, outcomes)
+    except Stopped as error:
+        ran.stopped = f"{error.where}: {error.what}. {error.remedy}"
+    finally:
+        client.close()
+    plan.finish()
+    assert isinstance(client.ledger, StudyLedger)
+    ran.bill = client.ledger.lines()
+    again = sum(n for reason, n in ran.reasons.items() if reason.startswith(scores.ERROR))
+    if again:
+        ran.notes.append(f"{again:,} calls got no usable answer: run the same command again to repeat them.")
+    return ran
+
+
+def plan_calls(study: Study, measure: Configured) -> Forecast:
+    """What bringing a measure up to date would call an endpoint for; nothing is called."""
+    measure.require()
+    client = rehearsed(study, measure, measure.short)
+    plan = _Plan(study, BATCH["of_answer"], [measure], None)
+    function = loaded_at(measure, client)
+    tasks = [task for batch in plan.batches() for task in batch]
+    return forecast(
+        measure.short, client, tasks, lambda task: compute([measure], study.files, [task], {0: function})
+    )
+
+
+def _has_models(measure: Configured) -> bool:
+    return any(True for kind in LOADED for _ in models_of(measure, kind))
+
+
 class _Plan:
     """What is still to compute for which measure, each content once; its twins wait for the outcome."""
 
     def __init__(
-        self, study: Study, kind: str, size: int, measures: Sequence[Configured], listener: Listener | None
+        self, study: Study, size: int, measures: Sequence[Configured], listener: Listener | None
     ) -> None:
         self.study = study
-        self.kind = kind
+        self.kinds = [measure.spec.kind for measure in measures]
         self.size = size
         self.ids = [scores.register(study, measure) for measure in measures]
-        self.items = scores.count_items(study, kind)
-        self.ran = [Ran(str(measure), self.items) for measure in measures]
+        items = {kind: scores.count_items(study, kind) for kind in set(self.kinds)}
+        self.ran = [Ran(str(measure), items[measure.spec.kind]) for measure in measures]
         what = ", ".join(measure.short for measure in measures)
-        self.meter = Meter(what, self.items * len(measures), listener)
+        self.meter = Meter(what, sum(ran.total for ran in self.ran), listener)
+        self.cut: list[set[int]] = [set() for _ in measures]
         self.twins: dict[tuple[int, int], list[scores.Target]] = {}
         self.listener = listener
         self.encoders = [[each for _, each in encoders_of(measure)] for measure in measures]
@@ -118,14 +173,15 @@ class _Plan:
     @property
     def left(self) -> int:
         """Items that may still have to be computed, for the measure that knows the fewest."""
-        return self.items - min(ran.known + ran.computed for ran in self.ran)
+        return max(ran.total - ran.known - ran.computed for ran in self.ran)
 
     def batches(self) -> Iterator[Batch]:
         """The tasks that are left, in batches, a page of the study at a time."""
-        for page in scores.pages(self.study, self.kind):
+        for pages in self._pages():
             wanted: dict[int, list[int]] = {}
             first: dict[int, scores.Target] = {}
             for number, measure_id in enumerate(self.ids):
+                page = pages.get(self.kinds[number], [])
                 todo, copies = scores.known(self.study, measure_id, page)
                 self.ran[number].dropped += scores.write(self.study, measure_id, copies)
                 self.ran[number].known += len(page) - len(todo)
@@ -141,9 +197,32 @@ class _Plan:
                     if kept is not item:
                         self.twins[number, item.inputs].append(item)
             tasks = [Task(item, tuple(wanted[inputs])) for inputs, item in first.items()]
+            if len(pages) > 1:
+                # An image and the answers it is follow each other, so that it is decoded once.
+                place = {item.contents: n for n, item in enumerate(first.values())}
+                tasks.sort(key=lambda task: place[task.item.contents])
             self._embed(tasks)
-            for start in range(0, len(tasks), self.size):
-                yield tasks[start : start + self.size]
+            start = 0
+            while start < len(tasks):
+                end = min(start + self.size, len(tasks))
+                while end < len(tasks) and tasks[end].item.contents == tasks[end - 1].item.contents != ():
+                    end += 1
+                yield tasks[start:end]
+                start = end
+
+    def _pages(self) -> Iterator[dict[str, list[scores.Target]]]:
+        """Pages of what is scored, by kind: answers together with their images, then the other images."""
+        kinds = list(dict.fromkeys(self.kinds))
+        if len(kinds) == 1:
+            yield from ({kinds[0]: page} for page in scores.pages(self.study, kinds[0]))
+            return
+        done: set[int] = set()
+        for page in scores.pages(self.study, "of_answer"):
+            images = {item.image_id: item.contents[0] for item in page if item.image_id not in done}
+            done |= set(images)
+            yield {"of_answer": page, "of_image": scores.image_items(images)}
+        for page in scores.pages(self.study, "of_image"):
+            yield {"of_image": [item for item in page if item.image_id not in done]}
 
     def _embed(self, tasks: Batch) -> None:
         """Have the study know all vectors that a page of tasks will ask for."""
@@ -153,7 +232,8 @@ class _Plan:
             texts = list(dict.fromkeys(item.prompt.text for item in items if item.prompt is not None))
             for encoder in encoders if items else ():
                 encodes = encoder.spec.details["encodes"]
-                if images and "image" in encodes:
+                # Of single images a measure asks for the vectors itself, with pictures that are decoded.
+                if images and "image" in encodes and self.kinds[number] == "of_set":
                     embed_images(self.study, encoder, images, self.listener)
                 if texts and "text" in encodes:
                     embed_texts(self.study, encoder, texts, self.listener)
@@ -166,6 +246,8 @@ class _Plan:
             asked = [task.item for task in tasks if number in task.wanted]
             rows = results.setdefault(self.ids[number], [])
             for item, outcome in zip(asked, mine, strict=True):
+                if item.prompt is not None and outcome.evidence and outcome.evidence.get(UNREAD):
+                    self.cut[number].add(item.prompt_id)
                 rows.append((item, outcome))
                 rows += [(twin, outcome) for twin in self.twins.pop((number, item.inputs), ())]
             self.ran[number].computed += len(asked)
@@ -178,7 +260,13 @@ class _Plan:
 
     def finish(self) -> list[Ran]:
         """What was done, with the reasons of all that has no value."""
-        for ran, measure_id in zip(self.ran, self.ids, strict=True):
+        for ran, measure_id, cut in zip(self.ran, self.ids, self.cut, strict=True):
             ran.reasons = scores.reasons(self.study, measure_id)
+            if cut:
+                name = ran.measure.partition("(")[0]
+                ran.notes.append(
+                    f"{len(cut):,} prompts are longer than the encoder of {name} reads: what is beyond its "
+                    "limit was not compared. Their evidence says how many tokens."
+                )
         self.meter.finish()
         return self.ran

@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
+from sightline.demands import clipped_box
 from sightline.errors import ExtensionError
 from sightline.extension import Spec
 from sightline.records import NoValue, Value
@@ -55,7 +56,8 @@ def _one(spec: Spec, result: Any, n: int) -> Outcome:
     if isinstance(result, NoValue):
         if not isinstance(result.reason, str) or not result.reason.strip():
             raise ExtensionError(f"{spec.name}: result {n} has no value and no reason", where=spec.origin)
-        return Outcome(None, result.reason)
+        shown = None if result.evidence is None else _plain(spec, result.evidence, n)
+        return Outcome(None, result.reason, shown)
     evidence = None
     if isinstance(result, Value):
         evidence = None if result.evidence is None else _plain(spec, result.evidence, n)
@@ -104,3 +106,49 @@ def _border(spec: Spec, value: float, border: float, n: int) -> float:
         where=spec.origin,
         remedy="Correct the measure or its declared range.",
     )
+
+
+def validated_scene(spec: Spec, scenes: Any, expected: int) -> list[dict[str, Any]]:
+    """What a detector saw as scenes, or an ExtensionError that says which promise was broken.
+
+    A box that reaches beyond the image is clipped, one outside it or without extent dropped: `clipped` and
+    `dropped` of the scene count them.
+    """
+    listed = list(scenes)
+    if len(listed) != expected:
+        raise ExtensionError(
+            f"{spec.name} gave {len(listed)} scenes for {expected} images",
+            where=spec.origin,
+            remedy="A detector must give one scene an image, empty where it sees nothing.",
+        )
+    return [_scene(spec, scene, n) for n, scene in enumerate(listed)]
+
+
+def _scene(spec: Spec, scene: Any, n: int) -> dict[str, Any]:
+    if not isinstance(scene, Mapping) or not set(scene) <= set(spec.details["sees"]):
+        promised = " and ".join(spec.details["sees"])
+        raise ExtensionError(f"{spec.name}: scene {n} is no mapping of {promised}", where=spec.origin)
+    plain = _plain(spec, scene, n)
+    outside = {"clipped": 0, "dropped": 0}
+    for what, label in (("objects", "kind"), ("text", "text")):
+        kept = []
+        for each in plain.get(what, ()):
+            named = isinstance(each, Mapping) and isinstance(each.get(label), str) and each[label].strip()
+            if not named or not _is_box(each.get("box")) or not 0 <= each.get("confidence", -1) <= 1:
+                raise ExtensionError(
+                    f"{spec.name}: scene {n} has {_shown(each)} among its {what}",
+                    where=spec.origin,
+                    remedy=f"Each has {label}, box [left, top, right, bottom] in 0 to 1, and confidence.",
+                )
+            box, outcome = clipped_box(each["box"])
+            if outcome:
+                outside[outcome] += 1
+            if box is not None:
+                kept.append({**each, "box": list(box)} if outcome else each)
+        if what in plain:
+            plain[what] = kept
+    return plain | {outcome: times for outcome, times in outside.items() if times}
+
+
+def _is_box(box: Any) -> bool:
+    return isinstance(box, list) and len(box) == 4 and all(isinstance(side, int | float) for side in box)

@@ -122,7 +122,7 @@ def _cause(exit_code: int | None) -> str:
 def _hire(measures: Sequence[Configured], files: ImageFiles) -> _Worker:
     ours, theirs = get_context("spawn").Pipe()
     printed = [str(measure) for measure in measures]
-    arguments = (measures[0].spec.kind, printed, files.root, os.getpid(), theirs)
+    arguments = ([measure.spec.kind for measure in measures], printed, files.root, os.getpid(), theirs)
     # A daemon is ended by Python itself should this generator never be closed.
     process = get_context("spawn").Process(target=_serve, args=arguments, daemon=True)
     # A worker that is still starting must not answer a Ctrl-C with a complaint of its own: it inherits that
@@ -137,7 +137,7 @@ def _hire(measures: Sequence[Configured], files: ImageFiles) -> _Worker:
     return _Worker(process, ours)
 
 
-def _serve(kind: str, printed: Sequence[str], root: str, parent: int, line: Connection) -> None:
+def _serve(kinds: Sequence[str], printed: Sequence[str], root: str, parent: int, line: Connection) -> None:
     # Ctrl-C reaches every process of a terminal; the parent decides, and ends its workers itself.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
@@ -157,7 +157,7 @@ def _serve(kind: str, printed: Sequence[str], root: str, parent: int, line: Conn
             return
         answer: list[list[Outcome]] | Exception
         try:
-            measures = measures or [configure(kind, name) for name in printed]
+            measures = measures or [configure(*each) for each in zip(kinds, printed, strict=True)]
             answer = compute(measures, files, batch)
         except SightlineError as error:
             answer = error

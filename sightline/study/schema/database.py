@@ -247,10 +247,27 @@ def prepare(
     with writing(engine) as connection:
         found = version(connection) or newest  # another process may have been quicker
         todo = steps() if known_steps is None else known_steps
+        _drop_triggers(connection)
         for number in range(found + 1, newest + 1):
             todo[number](connection)
+        for statement in guards.triggers(engine.dialect.name):
+            connection.exec_driver_sql(statement)
         changed = tables.setting.update().where(tables.setting.c.name == SCHEMA)
         connection.execute(changed.values(value=str(newest)))
+
+
+def _drop_triggers(connection: Connection) -> None:
+    """Drop every trigger of the study: a migration could not change the tables that they speak of."""
+    sqlite = connection.dialect.name == "sqlite"
+    held = (
+        "SELECT name, tbl_name FROM sqlite_master WHERE type = 'trigger'"
+        if sqlite
+        else "SELECT DISTINCT t.tgname, c.relname FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid "
+        "JOIN pg_namespace n ON n.oid = c.relnamespace "
+        "WHERE NOT t.tgisinternal AND n.nspname = current_schema()"
+    )
+    for name, table in connection.exec_driver_sql(held).all():
+        connection.exec_driver_sql(f"DROP TRIGGER {name}" + ("" if sqlite else f" ON {table}"))
 
 
 def emptied(engine: Engine) -> StudyError:

@@ -2,7 +2,8 @@
 
 In items and scores 0 stands for "not part of it", which a foreign key would refuse. And PostgreSQL checks the
 foreign keys of a bulk load row by row; these triggers check a statement as a whole. What is computed goes
-with what it was computed of; anything else that is referred to cannot be deleted.
+with what it was computed of, and tags with what they are attached to; anything else that is referred to
+cannot be deleted.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import NamedTuple
 
 from sightline.study.schema import tables
 
-COMPUTED = ("score", "evidence", "prediction")
+DEPENDENT = ("score", "evidence", "prediction", "image_tag")
 _BULK = ("answer", "image")
 _NAME = re.compile(r"CREATE TRIGGER (\w+)")
 
@@ -75,7 +76,7 @@ def _failed(reference: Reference) -> str:
 
 def _changes(table: str) -> tuple[str, ...]:
     # The keys of what was computed are never changed, only its values.
-    return ("INSERT",) if table in COMPUTED else ("INSERT", "UPDATE")
+    return ("INSERT",) if table in DEPENDENT else ("INSERT", "UPDATE")
 
 
 def _sqlite_added(table: str, mine: list[Reference]) -> Iterator[str]:
@@ -92,7 +93,7 @@ def _sqlite_removed(target: str, mine: list[Reference]) -> Iterator[str]:
     # `<> 0` lets the databases use the indexes that leave it out.
     steps = "; ".join(
         f"DELETE FROM {each.table} WHERE {each.column} = OLD.id AND {each.column} <> 0"
-        if each.table in COMPUTED
+        if each.table in DEPENDENT
         else f"SELECT RAISE(ABORT, '{_failed(each)}') WHERE EXISTS "
         f"(SELECT 1 FROM {each.table} WHERE {each.column} = OLD.id AND {each.column} <> 0)"
         for each in mine
@@ -120,7 +121,7 @@ def _postgresql_added(table: str, mine: list[Reference]) -> Iterator[str]:
 def _postgresql_removed(target: str, mine: list[Reference]) -> Iterator[str]:
     steps = " ".join(
         f"DELETE FROM {each.table} c USING removed r WHERE c.{each.column} = r.id AND c.{each.column} <> 0;"
-        if each.table in COMPUTED
+        if each.table in DEPENDENT
         else _raise_if(
             each,
             f"SELECT 1 FROM {each.table} c JOIN removed r ON c.{each.column} = r.id AND c.{each.column} <> 0",

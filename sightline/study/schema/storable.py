@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -50,6 +50,15 @@ def refuse_long_text(text: str | None, most: int, what: str, at: str) -> None:
     """Raise where a short text is longer than its column."""
     if text is not None and len(text) > most:
         raise DataError(f"the {what} {text[:40]!r}... is longer than {most} characters", where=at)
+
+
+def is_box(box: Sequence[Any]) -> bool:
+    """Whether this is [left, top, right, bottom], each a fraction of the width or height of an image."""
+    return (
+        len(box) == 4
+        and all(type(each) in (int, float) and 0 <= each <= 1 for each in box)
+        and all(low < high for low, high in (box[::2], box[1::2]))
+    )
 
 
 def whole(value: Any, what: str, at: str, low: int = 0, high: int = INT32) -> int:

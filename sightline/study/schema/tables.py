@@ -26,7 +26,7 @@ from sqlalchemy import (
     text,
 )
 
-VERSION = 1
+VERSION = 2
 """The schema version this program writes; `migrations/` leads older studies here."""
 
 metadata = MetaData()
@@ -161,6 +161,21 @@ image = Table(
     _of_bulk("bytes_source_id", "source"),
 )
 
+image_tag = Table(
+    "image_tag",
+    metadata,
+    Column("image_id", Key, primary_key=True, autoincrement=False),
+    Column("prompt_id", Key, primary_key=True, autoincrement=False),
+    Column("name", Text, primary_key=True),
+    Column("value", Text, nullable=False),
+    _source(),
+    Index("image_tag_by_value", "name", "value", "image_id"),
+    _where_given("image_tag_by_prompt", "prompt_id"),
+    sqlite_with_rowid=False,
+)
+"""Tags of an image, or of an image as the answer to a prompt (0: whatever it answers); it goes with either.
+`source_id` is empty where the study's owner set it."""
+
 caption = Table(
     "caption",
     metadata,
@@ -180,6 +195,16 @@ scene = Table(
     sqlite_with_rowid=False,
 )
 """What is known to be in an image: a fact that a source tells, as a caption is."""
+
+detection = Table(
+    "detection",
+    metadata,
+    Column("detector", String(64), primary_key=True),
+    Column("content", String(64), primary_key=True),
+    Column("json", JSON, nullable=False),
+    sqlite_with_rowid=False,
+)
+"""What a detector sees in an image, in the shape of a scene, once per detector's identity and content."""
 
 reference = Table(
     "reference",
@@ -416,6 +441,26 @@ judgement = Table(
     _finite("value"),
 )
 
+remark = Table(
+    "remark",
+    metadata,
+    _id(),
+    Column("key", String(32), nullable=False, unique=True),
+    _ref("task_id", "task", nullable=False, index=True),
+    Column("slot", SmallInteger, nullable=False),
+    Column("part", SmallInteger, nullable=False),
+    Column("kind", String(16), nullable=False),
+    Column("text", Text, nullable=False),
+    Column("boxes", JSON, nullable=False),
+    Column("at", String(40), nullable=False),
+    _source(),
+)
+"""What an annotator noted about a task next to their answers; the latest of its kind and place counts.
+
+`kind` is comment, flag (something is wrong with the task) or regions. Regions are `boxes` [left, top, right,
+bottom], as fractions of the width and height of image `part` of the item at `slot`; the others are texts
+about the whole task. What was withdrawn is a later row without text and boxes."""
+
 event = Table(
     "event",
     metadata,
@@ -477,6 +522,7 @@ score = Table(
     Column("inputs", BigInteger, nullable=False),
     Column("value", Double),
     Column("reason", Text),
+    _source(),
     Index("score_by_inputs", "measure_id", "inputs"),
     _finite("value"),
     CheckConstraint("(value IS NULL) = (reason IS NOT NULL)", name="value_or_reason"),
@@ -484,6 +530,7 @@ score = Table(
     _where_given("score_by_image", "image_id"),
     sqlite_with_rowid=False,
 )
+"""`source_id` is empty where it was computed here; `inputs` is 0 where its image is known by name alone."""
 
 evidence = Table(
     "evidence",
@@ -517,6 +564,7 @@ prediction = Table(
     _ref("fit_id", "fit", primary_key=True),
     Column("prompt_id", Key, primary_key=True, autoincrement=False),
     Column("system_id", Key, primary_key=True, autoincrement=False),
+    Column("image_id", Key, primary_key=True, autoincrement=False),
     Column("fold", Integer),
     Column("value", Double),
     Column("low", Double),
@@ -524,6 +572,7 @@ prediction = Table(
     Column("reason", Text),
     _finite("value"),
     _where_given("prediction_by_prompt", "prompt_id"),
+    _where_given("prediction_by_image", "image_id"),
     sqlite_with_rowid=False,
 )
 
@@ -540,7 +589,7 @@ vector = Table(
 PARTS = {"prompt_id": prompt, "system_id": system, "image_id": image}
 PARTS |= {"image_b": image, "image_c": image, "system_b": system}
 """What the columns of items, scores and predictions refer to that are 0 where there is nothing."""
-PARTIAL = (item, score, evidence, prediction)
+PARTIAL = (item, image_tag, score, evidence, prediction)
 
 for _table in metadata.tables.values():
     # A process that remembers the key of a row that was undone must not meet another row under it.

@@ -14,15 +14,26 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, select, text
 
 from sightline.errors import ConflictError, DataError
-from sightline.records import Annotator, AnnotatorKey, Assignment, JudgingRound, KnownAnswer, RoundSlot
+from sightline.records import (
+    Annotator,
+    AnnotatorKey,
+    Assignment,
+    JudgingRound,
+    KnownAnswer,
+    Remark,
+    RoundSlot,
+)
 from sightline.study.reading import decoded
 from sightline.study.schema import database, tables
-from sightline.study.schema.storable import INT64, finite, refuse_bad_text, refuse_long_text, whole
+from sightline.study.schema.storable import INT64, finite, is_box, refuse_bad_text, refuse_long_text, whole
 from sightline.study.writing.entities import Entities
 from sightline.study.writing.facts import Facts
 
 ROLES = ("annotator", "control", "adjudicator")
 STATES = ("open", "done", "skipped", "lapsed")
+BOX = "Each is [left, top, right, bottom], fractions of width and height, left < right and top < bottom."
+REMARKS = ("comment", "flag", "regions")
+COPY = "Make a copy without it: export the tables, and import those that should stay."
 HELD = "Undo the earlier import (sightline undo STUDY N), use --replace, or import into a new study."
 
 
@@ -38,6 +49,8 @@ class Decisions:
         """Rounds by name; None for one that the study has already, whose own items and tasks stay."""
         self._places: dict[tuple[str, int], int] = {}
         self._slots: dict[int, dict[int, tuple[int, bool]]] = {}
+        self._tasks: dict[tuple[str, AnnotatorKey, int], tuple[int, int]] = {}
+        """Tasks of new rounds, each with how many slots it has."""
 
     def annotators(self, records: Sequence[Annotator]) -> None:
         """Add annotators with role and exclusion; of one who is here already, both must be the same."""
@@ -187,6 +200,7 @@ class Decisions:
                     int(each.counted), each.assigned, each.finished, took,
                 )
             )  # fmt: skip
+            self._tasks[each.round, each.annotator, each.number] = (key, len(each.slots))
             for number, (slot, swapped, repetition) in enumerate(each.slots):
                 if slot not in self._slots[place]:
                     raise DataError(f"place {each.place} has no slot {slot}", where=each.at)
@@ -198,6 +212,35 @@ class Decisions:
         columns = ["task_id", "slot", "item_id", "control", "swapped", "repetition"]
         database.insert(self.connection, tables.task_slot, columns, slots)
         self.counts["tasks"] += len(rows)
+
+    def remarks(self, records: Sequence[Remark]) -> None:
+        """Add what was noted about the tasks of new rounds."""
+        rows = []
+        for each in records:
+            if self._round(each.round, each.at) is None:
+                continue
+            task, slots = self._tasks.get((each.round, each.annotator, each.number), (0, 0))
+            if each.slot >= slots or each.part > 2:
+                raise DataError(
+                    f"round {each.round!r} has no task {each.number} of {each.annotator.name!r} like this",
+                    where=each.at,
+                    remedy="Export it again.",
+                )
+            if each.kind not in REMARKS:
+                raise DataError(
+                    f"there is no remark {each.kind!r}", where=each.at, remedy=f"One of {REMARKS}."
+                )
+            refuse_bad_text([(each.text, each.at)])
+            refuse_long_text(each.text, 1000, "text", each.at)
+            if not all(map(is_box, each.boxes)):
+                raise DataError("a region lies outside the image", where=each.at, remedy=BOX)
+            refuse_long_text(each.time, 40, "time", each.at)
+            boxes = database.as_json([list(box) for box in each.boxes], each.at)
+            place = (task, each.slot, each.part)
+            rows.append((secrets.token_hex(16), *place, each.kind, each.text, boxes, each.time))
+        columns = ["key", "task_id", "slot", "part", "kind", "text", "boxes", "at"]
+        self.entities.add(tables.remark, columns, rows)
+        self.counts["remarks"] += len(rows)
 
     def finish(self) -> None:
         """Count what was given and done in new rounds, and join their tasks to the judgements."""
@@ -283,9 +326,19 @@ def undo_decisions(connection: Connection, values: Mapping[str, Any]) -> dict[st
     for name, n in connection.execute(text(query), values).fetchall():
         raise ConflictError(
             f"{n:,} judgements were given in round {name!r}, which this import brought",
-            remedy="Make a copy without it: export the tables, and import those that should stay.",
+            remedy=COPY,
+        )
+    query = (
+        "SELECT r.name, count(*) FROM remark m JOIN task p ON p.id = m.task_id "
+        f"JOIN round r ON r.id = p.round_id WHERE p.round_id IN ({_ROUNDS}) "
+        "AND m.source_id IS NULL GROUP BY r.name ORDER BY r.name"
+    )
+    for name, n in connection.execute(text(query), values).fetchall():
+        raise ConflictError(
+            f"{n:,} remarks were made in round {name!r}, which this import brought", remedy=COPY
         )
     for statement in (
+        f"DELETE FROM remark WHERE task_id IN ({_TASKS})",
         f"UPDATE judgement SET task_id = NULL, slot = NULL WHERE task_id IN ({_TASKS})",
         f"DELETE FROM task_slot WHERE task_id IN ({_TASKS})",
         f"DELETE FROM task WHERE round_id IN ({_ROUNDS})",

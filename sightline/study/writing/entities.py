@@ -12,12 +12,23 @@ from sqlalchemy import Connection, Table, select
 
 from sightline.errors import ConflictError, DataError
 from sightline.pictures import MOST_BYTES, image_size
-from sightline.records import AnnotatorKey, Image, ImageKey, Prompt, PromptKey, PromptText, Question, System
+from sightline.records import (
+    AnnotatorKey,
+    Image,
+    ImageKey,
+    ImageTag,
+    Prompt,
+    PromptKey,
+    PromptText,
+    Question,
+    System,
+)
 from sightline.regular import read_regular
 from sightline.study.schema import database, tables
 from sightline.study.schema.naming import CONTENT, find_contents
 from sightline.study.schema.storable import refuse_bad_text, refuse_long_text, sound_question
 from sightline.study.study import Study
+from sightline.study.writing.image_tags import keep_image_tags
 from sightline.study.writing.keeping import Keeper
 from sightline.study.writing.scenes import keep_scenes
 from sightline.study.writing.translations import keep_translations
@@ -265,6 +276,19 @@ class Entities(Keeper):
         self._by_text = self._find_texts(texts) if texts else {}
 
     def _find_texts(self, texts: dict[PromptText, str]) -> dict[PromptText, int]:
+        found = {}
+        for wanted, fits in self._read_so(texts).items():
+            if len(fits) != 1:
+                raise DataError(
+                    f"{len(fits) or 'no'} prompts read {_short(wanted.text)!r}",
+                    where=texts[wanted],
+                    remedy="Import the prompts first." if not fits else "Name it by prompt_id instead.",
+                )
+            found[wanted] = fits[0]
+        return found
+
+    def _read_so(self, texts: dict[PromptText, str]) -> dict[PromptText, list[int]]:
+        """The ids of all prompts that read so, each text with its place."""
         refuse_bad_text((text, at) for each, at in texts.items() for text in each)
         shas = {(text_sha(each.text),) for each in texts}
         columns = ["id", "suite", "text"]
@@ -272,23 +296,35 @@ class Entities(Keeper):
         by_text: dict[str, list[tuple[int, str]]] = {}
         for _, key, suite, text in rows:
             by_text.setdefault(text, []).append((int(key), suite))
-        found = {}
-        for wanted, at in texts.items():
-            fits = [key for key, suite in by_text.get(wanted.text, ()) if wanted.suite in (None, suite)]
-            if len(fits) != 1:
-                raise DataError(
-                    f"{len(fits) or 'no'} prompts read {_short(wanted.text)!r}",
-                    where=at,
-                    remedy="Import the prompts first." if not fits else "Name it by prompt_id instead.",
-                )
-            found[wanted] = fits[0]
-        return found
+        return {
+            wanted: [key for key, suite in by_text.get(wanted.text, ()) if wanted.suite in (None, suite)]
+            for wanted in texts
+        }
 
     def prompt_id(self, prompt: PromptKey | PromptText | None) -> int:
         """The id of a prompt that `find_prompts` has seen; 0 for none."""
         if prompt is None:
             return 0
         return self._by_text[prompt] if isinstance(prompt, PromptText) else self._prompts[prompt]
+
+    def known_prompts(self, prompts: Iterable[PromptKey | PromptText]) -> dict[PromptKey | PromptText, int]:
+        """The ids of those prompts that there are; a wording must be that of exactly one."""
+        prompts = list(prompts)
+        keys = {each: "" for each in prompts if isinstance(each, PromptKey)}
+        found: dict[PromptKey | PromptText, int] = {
+            key: row[0] for key, row in self._find_prompts(keys).items()
+        }
+        texts = {each: "" for each in prompts if isinstance(each, PromptText)}
+        fits = self._read_so(texts) if texts else {}
+        return {**found, **{each: ids[0] for each, ids in fits.items() if len(ids) == 1}}
+
+    def known_system(self, name: str) -> int | None:
+        """The id of a system that there is."""
+        return self._systems.get(name)
+
+    def known_images(self, keys: Collection[ImageKey]) -> dict[ImageKey, int]:
+        """The ids of those images that there are."""
+        return {key: row[0] for key, row in self._find_images(keys).items()}
 
     # -- images -----------------------------------------------------------------------------------------
 
@@ -301,8 +337,8 @@ class Entities(Keeper):
         files: dict[tuple[ImageKey, str], Image] = {}
         for record in records:
             first.setdefault(record.key, record)
-            if record.path is not None:
-                files.setdefault((record.key, record.path), record)
+            if record.path is not None or record.data is not None:
+                files.setdefault((record.key, record.path or record.at), record)
         facts = self._take_in(list(files.values()))
         found = self._find_images(first)
         fresh, changed, intact, owners, same_bytes = [], [], [], {}, []
@@ -331,6 +367,18 @@ class Entities(Keeper):
         self._captions(records)
         scenes = [(self._images[record.key], record.scene, record.at) for record in records if record.scene]
         self.counts["scenes"] += keep_scenes(self, scenes)
+        tagged = [(self._images[record.key], 0, record.tags, record.at) for record in records if record.tags]
+        self.counts["image_tags"] += keep_image_tags(self, tagged)
+
+    def image_tags(self, records: Sequence[ImageTag]) -> None:
+        """Keep tags of images, of some as the answers to a prompt."""
+        self.find_prompts((record.prompt, record.at) for record in records if record.prompt is not None)
+        self.find_images((record.image, record.at) for record in records)
+        tagged = [
+            (self.image_id(each.image), self.prompt_id(each.prompt), {each.name: each.value}, each.at)
+            for each in records
+        ]
+        self.counts["image_tags"] += keep_image_tags(self, tagged)
 
     def _fill_in(self, changed: Sequence[tuple[Any, ...]]) -> None:
         columns = ("sha256", "width", "height", "defect", "bytes_source_id")
@@ -366,12 +414,8 @@ class Entities(Keeper):
         return facts
 
     def _take_one(self, record: Image) -> tuple[str, int | None, int | None, str | None]:
-        assert record.path is not None
-        where = record.at or record.path
-        try:
-            data = read_regular(record.path, where, MOST_BYTES)
-        except OSError as error:
-            raise DataError(f"cannot read {record.path} ({error.strerror})", where=where) from None
+        where = record.at or record.path or record.key.name
+        data = self._bytes(record, where)
         width = height = defect = None
         try:
             width, height = image_size(data, where)
@@ -383,6 +427,21 @@ class Entities(Keeper):
                 raise DataError(what, where=where, remedy=error.remedy) from None
             defect = error.what
         return self.study.files.put(data), width, height, defect
+
+    def _bytes(self, record: Image, where: str) -> bytes:
+        if record.data is not None:
+            if len(record.data) > MOST_BYTES:
+                raise DataError(
+                    f"{record.key.name}: an image of more than {MOST_BYTES:,} bytes",
+                    where=where,
+                    remedy="Shrink it, or leave it out.",
+                )
+            return record.data
+        assert record.path is not None
+        try:
+            return read_regular(record.path, where, MOST_BYTES)
+        except OSError as error:
+            raise DataError(f"cannot read {record.path} ({error.strerror})", where=where) from None
 
     def _find_images(self, keys: Collection[ImageKey]) -> dict[ImageKey, tuple[int, str | None, int | None]]:
         homes = {name: self._collections.get(name) for name in {key.collection for key in keys}}

@@ -23,15 +23,17 @@ from sightline.study.schema.storable import (
 )
 from sightline.study.writing.entities import Entities
 from sightline.study.writing.items import Ids, item_ids
+from sightline.study.writing.unlisted import Unlisted
 
 
 class Facts:
     """Writes the facts of one import, each checked against what the study holds."""
 
-    def __init__(self, entities: Entities) -> None:
+    def __init__(self, entities: Entities, closed: bool = False) -> None:
         self.connection = entities.connection
         self.entities = entities
         self.counts: Counter[str] = Counter()
+        self._unlisted = Unlisted(entities.connection) if closed else None
         self._settings: dict[str, int] = {}
         self._settlements: dict[tuple[int, str], int] = {}
         self._anonymous: Counter[str] = Counter()
@@ -44,6 +46,10 @@ class Facts:
             return
         entities = self.entities
         entities.find_prompts((record.prompt, record.at) for record in records)
+        if self._unlisted is not None:
+            refuse_bad_text((each.system, each.at) for each in records)
+            refuse_bad_text((text, each.at) for each in records for text in each.image or ())
+            self._unlisted.refuse(records)
         entities.find_images((record.image, record.at) for record in records if record.image is not None)
         refuse_bad_text((record.failure, record.at) for record in records if record.failure is not None)
         rows: dict[tuple[int, int, int], tuple[object, ...]] = {}

@@ -11,7 +11,6 @@ import gc
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 from sqlalchemy import Connection, select
@@ -23,6 +22,7 @@ from sightline.records import (
     Assignment,
     Image,
     ImageKey,
+    ImageTag,
     Judgement,
     JudgingRound,
     KnownAnswer,
@@ -30,7 +30,9 @@ from sightline.records import (
     Question,
     Record,
     Reference,
+    Remark,
     RoundSlot,
+    Score,
     System,
     Truth,
 )
@@ -41,7 +43,11 @@ from sightline.study.writing.decisions import Decisions
 from sightline.study.writing.entities import Entities
 from sightline.study.writing.facts import Facts
 from sightline.study.writing.references import keep_references
+from sightline.study.writing.scoring import Scores
 from sightline.study.writing.undoing import undo_within
+
+BATCH_BYTES = 64 * 1024**2
+"""Of images that a batch may carry."""
 
 
 @dataclass(frozen=True)
@@ -69,11 +75,15 @@ def load(
     replace: bool = False,
     extend: int | None = None,
     progress: Callable[[int], None] | None = None,
+    skip: Callable[[str, str], None] | None = None,
+    closed: bool = False,
 ) -> Loaded:
     """Write records to the study as one source; a source of the same content is not loaded again.
 
     `extend` names a source that these records are to belong to as well: work that commits step by step is
-    undone as a whole.
+    undone as a whole. `skip` receives scores of what the study does not hold, and why they are left out;
+    without it they are an error. `closed` refuses answers of engines with images that a known collection does
+    not hold.
     """
     with database.writing(study.engine) as connection:
         known = _known_source(connection, importer, digest, extend)
@@ -81,7 +91,8 @@ def load(
             return Loaded(known[0], True, known[1], restored=_restore(study, connection, known[0], records))
         source_id, before = known or (_new_source(connection, importer, path, digest, replace), {})
         with _fewer_collections(10 * batch):
-            added = _load_all(study, connection, source_id, records, batch, keep_broken, progress)
+            how = (batch, keep_broken, progress, skip, closed)
+            added = _load_all(study, connection, source_id, records, *how)
         counts = {kind: before.get(kind, 0) + added.get(kind, 0) for kind in {**before, **added}}
         connection.execute(
             tables.source.update().where(tables.source.c.id == source_id).values(counts=counts)
@@ -97,14 +108,21 @@ def _restore(study: Study, connection: Connection, source_id: int, records: Iter
     lost = study.files.lost(held.values())
     if not lost:
         return 0
-    wanted = [
-        Image(record.key, record.path, at=record.at)
+    wanted = (
+        Image(record.key, record.path, at=record.at, data=record.data)
         for record in records
-        if isinstance(record, Image) and record.path is not None and held.get(record.key) in lost
-    ]
-    Entities(study, connection, source_id, keep_broken=True).images(wanted)
+        if isinstance(record, Image)
+        and (record.path is not None or record.data is not None)
+        and held.get(record.key) in lost
+    )
+    entities = Entities(study, connection, source_id, keep_broken=True)
+    keys: set[ImageKey] = set()
+    for chunk in _chunks(wanted, 20_000):
+        images = [image for image in chunk if isinstance(image, Image)]
+        entities.images(images)
+        keys |= {image.key for image in images}
     study.files.sync()
-    return len({image.key for image in wanted})
+    return len(keys)
 
 
 def _known_source(
@@ -167,10 +185,13 @@ def _load_all(
     batch: int,
     keep_broken: bool,
     progress: Callable[[int], None] | None,
+    skip: Callable[[str, str], None] | None,
+    closed: bool,
 ) -> dict[str, int]:
     entities = Entities(study, connection, source_id, keep_broken)
-    facts = Facts(entities)
+    facts = Facts(entities, closed)
     decisions = Decisions(entities, facts)
+    scores = Scores(entities, skip)
     done = 0
     for chunk in _chunks(records, batch):
         entities.forget_many()
@@ -181,29 +202,41 @@ def _load_all(
         entities.systems(by_kind.get(System, []))
         entities.prompts(by_kind.get(Prompt, []))
         entities.images(by_kind.get(Image, []))
+        entities.image_tags(by_kind.get(ImageTag, []))
         facts.answers(by_kind.get(Answer, []))
         decisions.annotators(by_kind.get(Annotator, []))
         decisions.known_answers(by_kind.get(KnownAnswer, []))
         decisions.rounds(by_kind.get(JudgingRound, []))
         decisions.slots(by_kind.get(RoundSlot, []))
         decisions.assignments(by_kind.get(Assignment, []))
+        decisions.remarks(by_kind.get(Remark, []))
         facts.judgements(by_kind.get(Judgement, []))
         facts.truths(by_kind.get(Truth, []))
+        scores.scores(by_kind.get(Score, []))
         facts.counts["references"] += keep_references(entities, by_kind.get(Reference, []))
         done += len(chunk)
         if progress is not None:
             progress(done)
     if not done:
         raise DataError("there is nothing in it to import", remedy="See the formats: sightline list importer")
+    scores.finish()
     entities.finish()
     decisions.finish()
-    counts = entities.counts + facts.counts + decisions.counts
+    counts = entities.counts + facts.counts + decisions.counts + scores.counts
     return {kind: n for kind, n in counts.items() if n}
 
 
 def _chunks(records: Iterable[Record], size: int) -> Iterator[list[Record]]:
-    stream = iter(records)
-    while chunk := list(islice(stream, size)):
+    """The records in batches, smaller ones where they carry the bytes of images."""
+    chunk: list[Record] = []
+    held = 0
+    for record in records:
+        chunk.append(record)
+        held += len(record.data or b"") if type(record) is Image else 0
+        if len(chunk) >= size or held >= BATCH_BYTES:
+            yield chunk
+            chunk, held = [], 0
+    if chunk:
         yield chunk
 
 

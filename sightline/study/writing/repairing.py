@@ -120,7 +120,11 @@ def _stale_scores(connection: Connection) -> Iterator[Trouble]:
         now = current_inputs(connection, kind)
         if now is None:
             continue
-        scored = "SELECT prompt_id, system_id, image_id, inputs FROM score WHERE measure_id = ?"
+        # What was imported may be of something that comes back, and nothing here could compute it again.
+        scored = (
+            "SELECT prompt_id, system_id, image_id, inputs FROM score "
+            "WHERE measure_id = ? AND source_id IS NULL"
+        )
         rows = database.fetch(connection, scored, [measure])
         stale = [(measure, *key) for *key, inputs in rows if now.get((key[0], key[1], key[2])) != inputs]
         yield Trouble(f"scores of {spec} of contents that have changed", len(stale), _forget(stale))

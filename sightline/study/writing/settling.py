@@ -14,7 +14,7 @@ from sightline.study.schema.storable import now
 from sightline.study.study import Study
 
 TruthRow = tuple[int, float | None, float | None, float | None, int | None, str | None]
-PredictionRow = tuple[int, int, int | None, float | None, float | None, float | None, str | None]
+PredictionRow = tuple[int, int, int, int | None, float | None, float | None, float | None, str | None]
 
 
 def settle(
@@ -78,7 +78,7 @@ def keep_predictions(
     seed: int,
     rows: Sequence[PredictionRow],
 ) -> int:
-    """Keep predictions of (prompt, system, fold, value, low, high, reason) under the fit that made them."""
+    """Keep predictions of (prompt, system, image, fold, value, low, high, reason) under their fit."""
     identity = _identity("fit", spec, settlement_id, split, train_sha, seed)
     with database.writing(study.engine) as connection:
         before = connection.execute(select(tables.fit.c.id).where(tables.fit.c.identity == identity)).scalar()
@@ -96,7 +96,7 @@ def keep_predictions(
             seed=seed,
             identity=identity,
         )
-        columns = ["fit_id", "prompt_id", "system_id", "fold", "value", "low", "high", "reason"]
+        columns = ["fit_id", "prompt_id", "system_id", "image_id", "fold", "value", "low", "high", "reason"]
         database.upsert(connection, tables.prediction, columns, [(known, *row) for row in rows], replace=True)
         return known
 
@@ -104,9 +104,14 @@ def keep_predictions(
 def note_events(study: Study, actor: str, what: str, events: Iterable[Mapping[str, Any]]) -> None:
     """Append to the study's log; it is never changed."""
     with database.writing(study.engine) as connection:
-        at = now()
-        rows = [(at, actor, what, database.as_json(dict(row))) for row in events]
-        database.add(connection, tables.event, ["at", "actor", "what", "json"], rows)
+        note_within(connection, actor, what, events)
+
+
+def note_within(connection: Connection, actor: str, what: str, events: Iterable[Mapping[str, Any]]) -> None:
+    """Append to the study's log within an open transaction."""
+    at = now()
+    rows = [(at, actor, what, database.as_json(dict(row))) for row in events]
+    database.add(connection, tables.event, ["at", "actor", "what", "json"], rows)
 
 
 def _identity(*parts: Any) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, select, text
 
 from sightline.study.schema import database, tables
 from sightline.study.study import Study
@@ -27,6 +27,9 @@ def disk_use(study: Study) -> dict[str, DiskUse]:
     """The disk use of images and what was made from them; images on another machine are not counted."""
     with database.reading(study.engine) as connection:
         known = contents_in_use(connection)
+        seen = database.fetch(
+            connection, "SELECT coalesce(sum(length(CAST(json AS TEXT))), 0) FROM detection"
+        )
     images = list(_below(study, "images"))
     return {
         "images": _size(images),
@@ -34,17 +37,21 @@ def disk_use(study: Study) -> dict[str, DiskUse]:
         "thumbnails": _size(_below(study, "thumbnails")),
         "prepared": _size(_files(study.home / PREPARED)),
         "vectors": _size(_files(study.vectors.folder)),
+        # In the database, so that no file is theirs.
+        "detections": DiskUse(0, int(seen[0][0])),
     }
 
 
 def sweep(study: Study) -> DiskUse:
-    """Remove image files, what was made from them, and vectors that nothing in the study refers to."""
+    """Remove image files, what was made of or seen in them, and vectors that nothing refers to."""
     # An import puts files down before it commits their rows: as the one writer we can meet none half-way.
     with database.writing(study.engine) as connection:
         unused = _unused(study, connection)
         gone = _size(unused)
         for path in unused:
             path.unlink(missing_ok=True)
+        images = "SELECT sha256 FROM image WHERE sha256 IS NOT NULL"
+        connection.execute(text(f"DELETE FROM detection WHERE content NOT IN ({images})"))
     return gone
 
 
@@ -72,7 +79,7 @@ def contents_in_use(connection: Connection) -> set[str]:
 
 
 def _content(path: Path) -> str:
-    return path.name.removesuffix(".jpg")
+    return path.name.partition(".")[0]
 
 
 def _below(study: Study, name: str) -> Iterator[Path]:

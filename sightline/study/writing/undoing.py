@@ -12,9 +12,11 @@ from sightline.study.schema import database, tables
 from sightline.study.writing.decisions import undo_decisions
 
 FACTS = (
-    *("truth", "judgement", "answer", "caption", "scene", "prompt_tag", "prompt_link", "translation"),
-    "reference",
+    *("truth", "judgement", "answer", "caption", "scene", "prompt_tag", "image_tag", "prompt_link"),
+    *("translation", "reference"),
 )
+IMPORTED = "score"
+"""What is computed as a rule, but may have been imported: it keeps what it is of only where it was."""
 
 # What keeps a thing in the study besides the source that brought it, in the order things can go.
 USES: Mapping[str, tuple[tuple[str, str], ...]] = {
@@ -35,6 +37,7 @@ USES: Mapping[str, tuple[tuple[str, str], ...]] = {
         ("prompt_link", "prompt_id"),
         ("prompt_link", "to_prompt_id"),
         ("translation", "prompt_id"),
+        ("score", "prompt_id"),
     ),
     "image": (
         ("answer", "image_id"),
@@ -43,8 +46,9 @@ USES: Mapping[str, tuple[tuple[str, str], ...]] = {
         ("item", "image_id"),
         ("item", "image_b"),
         ("item", "image_c"),
+        ("score", "image_id"),
     ),
-    "system": (("answer", "system_id"), ("item", "system_id"), ("item", "system_b")),
+    "system": (("answer", "system_id"), ("item", "system_id"), ("item", "system_b"), ("score", "system_id")),
     "collection": (("image", "collection_id"), ("system", "collection_id")),
 }
 MENTIONED = ("prompt", "image", "system", "question")
@@ -63,12 +67,14 @@ def _heirs(table: str) -> Iterator[str]:
 def undo_within(connection: Connection, source_id: int) -> dict[str, int]:
     """Undo a source inside an open transaction; gives how many rows of each table went.
 
-    `computed_truth`, `score` and `prediction` count what was computed from it and went as well.
+    `computed_truth`, `score` and `prediction` count what was computed from it and went as well;
+    `imported_score` those that came with it.
     """
     values = {"source": source_id}
     _refuse(connection, values)
     gone = undo_decisions(connection, values)
     _refuse_used(connection, values)
+    gone["imported_score"] = _delete_imported_scores(connection, values)
     computed = _delete_computed(connection, values)
     before = _count_computed(connection)
     for table in FACTS:
@@ -179,6 +185,25 @@ def _delete_computed(connection: Connection, values: Mapping[str, int]) -> dict[
     return gone
 
 
+def _delete_imported_scores(connection: Connection, values: Mapping[str, int]) -> int:
+    """The scores that an import brought, with their evidence, and measures that have none left."""
+    same = " AND ".join(
+        f"c.{name} = evidence.{name}" for name in ("measure_id", "prompt_id", "system_id", "image_id")
+    )
+    own = f"EXISTS (SELECT 1 FROM score c WHERE c.source_id = :source AND {same})"
+    _run(connection, f"DELETE FROM evidence WHERE {own}", values)
+    measures = list(
+        connection.execute(
+            text("SELECT DISTINCT measure_id FROM score WHERE source_id = :source"), values
+        ).scalars()
+    )
+    gone = _run(connection, "DELETE FROM score WHERE source_id = :source", values)
+    for measure in measures:
+        unused = "NOT EXISTS (SELECT 1 FROM score WHERE measure_id = :measure)"
+        _run(connection, f"DELETE FROM measure WHERE id = :measure AND {unused}", {"measure": measure})
+    return gone
+
+
 def _delete_scores_of_sets(connection: Connection, values: Mapping[str, int]) -> int:
     """Scores of a prompt's images, of rankings and of answers that lose a part do not hold any more."""
     answered = "SELECT 1 FROM answer a WHERE a.source_id = :source AND a.prompt_id = {table}.prompt_id"
@@ -203,13 +228,26 @@ def _delete_scores_of_sets(connection: Connection, values: Mapping[str, int]) ->
         ("of_ranking", f"prompt_id IN ({judged} UNION {heirs})"),
         ("of_answer", f"EXISTS ({answered} AND a.image_id = {{table}}.image_id)"),
         ("of_answer", f"image_id IN ({lost})"),
+        ("verdict", f"EXISTS ({answered} AND a.image_id = {{table}}.image_id)"),
+        ("verdict", f"image_id IN ({lost})"),
         ("of_image", f"image_id IN ({lost})"),
+        # They rest on all images of a system and of its reference.
+        ("of_system", "EXISTS (SELECT 1 FROM answer WHERE source_id = :source)"),
+        ("of_system", f"EXISTS ({lost})"),
     )
+    # An imported score cannot be computed again: what it is of may come back with another import.
+    same = " AND ".join(
+        f"c.{name} = evidence.{name}" for name in ("measure_id", "prompt_id", "system_id", "image_id")
+    )
+    computed = {
+        "score": "source_id IS NULL",
+        "evidence": f"NOT EXISTS (SELECT 1 FROM score c WHERE c.source_id IS NOT NULL AND {same})",
+    }
     gone = 0
     for table in ("evidence", "score"):
         gone = 0
         for kind, condition in rests_on:
-            of_kind = f"measure_id IN (SELECT id FROM measure WHERE kind = '{kind}')"
+            of_kind = f"{computed[table]} AND measure_id IN (SELECT id FROM measure WHERE kind = '{kind}')"
             statement = f"DELETE FROM {table} WHERE {of_kind} AND {condition.format(table=table)}"
             gone += _run(connection, statement, values)
     return gone
@@ -217,7 +255,10 @@ def _delete_scores_of_sets(connection: Connection, values: Mapping[str, int]) ->
 
 def _delete_unused(connection: Connection, table: str, mine: str, values: Mapping[str, int]) -> int:
     # Differences of whole sets: neither database needs an index on every column that refers to something.
-    used = [f"SELECT {column} FROM {user}" for user, column in USES[table]]
+    used = [
+        f"SELECT {column} FROM {user}" + (" WHERE source_id IS NOT NULL" if user == IMPORTED else "")
+        for user, column in USES[table]
+    ]
     if table in MENTIONED:
         used.append(f"SELECT entity_id FROM mention WHERE kind = '{table}'")
     unused = " EXCEPT ".join([f"SELECT id FROM {table} {mine}", *used])

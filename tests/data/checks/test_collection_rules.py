@@ -201,6 +201,7 @@ def test_ranked_images_of_another_collection(find: Find, picture: Picture) -> No
     records = [
         SEARCH,
         Image(known, picture("known")),
+        Image(strange),
         *(Answer(A, "search", n, key) for n, key in enumerate((known, strange, other))),
         Answer(B, "search", 0, known),
     ]

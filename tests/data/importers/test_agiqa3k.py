@@ -42,7 +42,9 @@ def test_means_by_system(published: list[Any]) -> None:
     quality: dict[str, list[float]] = {}
     for truth in published:
         if isinstance(truth, Truth) and truth.question == "quality":
-            assert truth.item.system is not None and truth.n is None and truth.low is None
+            assert truth.item.system is not None and truth.n == 21
+            assert truth.low is not None and truth.high is not None
+            assert 0 <= truth.low <= truth.value <= truth.high <= 5
             quality.setdefault(truth.item.system, []).append(truth.value)
     printed = {
         "AttnGAN_normal": 0.9863,

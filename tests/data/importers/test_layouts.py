@@ -40,6 +40,22 @@ def test_folder(tmp_path: Path, fill: Fill, run: Run, png: bytes) -> None:
     assert {image.path for image in run("folder", root, Image)} == {str(root / name) for name in files}
 
 
+def test_a_folder_of_images_alone_is_a_collection(tmp_path: Path, fill: Fill, run: Run, png: bytes) -> None:
+    root = fill(tmp_path / "photos", {"2.png": png, "10.jpg": png, "notes.md": "x"})
+    assert recognise(root)[0].name == "images"
+    # Next to folders of images they are rather left over; a table says more than names of files do.
+    fill(root, {"animals/big/0.png": png})
+    assert recognise(root)[0].name == "folder"
+    assert [(image.key, dict(image.tags)) for image in run("images(collection=photos)", root)] == [
+        (ImageKey("photos", "2.png"), {}),
+        (ImageKey("photos", "10.jpg"), {}),
+        (ImageKey("photos", "animals/big/0.png"), {"folder": "animals/big"}),
+    ]
+    fill(root, {"captions.csv": "image,caption\n2.png,a dog\n"})
+    with pytest.raises(DataError, match="layout"):
+        recognise(root)
+
+
 def test_folder_takes_accents_apart_or_together_alike(
     tmp_path: Path, fill: Fill, run: Run, png: bytes
 ) -> None:
@@ -87,8 +103,9 @@ def test_geneval(tmp_path: Path, fill: Fill, run: Run, png: bytes, under: str) -
         ("sdxl", 3, PromptKey("geneval", "00000"), ImageKey("geneval", f"{under}00000/samples/0003.png")),
     ]
     (prompt,) = run("geneval", root, Prompt)
-    assert prompt.text == METADATA["prompt"] and prompt.tags == {"tag": "position"}
-    assert prompt.expects["objects"][1] == {"kind": "cat", "count": 2, "colour": "red", "size": None}
+    assert prompt.text == METADATA["prompt"] and prompt.tags == {"tag": "position", "skill": "spatial"}
+    cats = {"kind": "cat", "count": 2, "at_least": False, "colour": "red", "size": None}
+    assert prompt.expects["objects"][1] == cats and prompt.expects["objects"][0]["at_least"] is True
     assert prompt.expects["relation"] == {"first": "cat", "where": "above", "second": "dog"}
     assert prompt.expects["absent"] == ["bus"]
 
@@ -122,7 +139,7 @@ def test_imagenhub_in_its_original_folders(tmp_path: Path, fill: Fill, run: Run,
     )
     assert recognise(tmp_path)[0].name == "imagenhub"
     (prompt,) = run("imagenhub", tmp_path, Prompt)
-    assert prompt.tags == {"category": "Colors", "source": "DrawBench"}
+    assert prompt.tags == {"category": "Colors", "source": "DrawBench", "skill": "compositional"}
     assert [(a.system, a.image) for a in run("imagenhub", tmp_path, Answer)] == [
         ("SD", ImageKey("imagenhub", "SD/sample_0.jpg"))
     ]

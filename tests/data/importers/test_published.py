@@ -12,7 +12,9 @@ from typing import Any
 
 import pytest
 
+from sightline import registry
 from sightline.errors import DataError
+from sightline.expects import SKILLS, sound
 from sightline.records import Answer, Image, Judgement, Prompt, PromptKey, Question, System, Truth
 
 Run = Callable[..., list[Any]]
@@ -39,6 +41,7 @@ def test_imagenhub(data: Path, run: Run) -> None:
     assert first.text == "A black colored banana." and first.tags == {
         "category": "Colors",
         "source": "DrawBench",
+        "skill": "compositional",
     }
     assert all(Path(image.path or "").is_file() for image in found if isinstance(image, Image))
 
@@ -50,8 +53,34 @@ def test_visor(data: Path, run: Run) -> None:
     samples = Counter((a.system, a.prompt) for a in found if isinstance(a, Answer))
     assert len(samples) == 200 and set(samples.values()) == {4}
     first = next(record for record in found if isinstance(record, Prompt))
-    assert first.tags == {"obj1": "frisbee", "relation": "to the left of", "obj2": "cake"}
+    assert first.tags == {"obj1": "frisbee", "relation": "to the left of", "obj2": "cake", "skill": "spatial"}
+    assert first.expects["complete"] and all(each["at_least"] for each in first.expects["objects"])
     assert first.expects["relation"] == {"first": "frisbee", "where": "left of", "second": "cake"}
+
+
+SUITES = {
+    "drawbench": "prompt_suites/drawbench",
+    "partiprompts": "prompt_suites/partiprompts",
+    "t2i_compbench": "prompt_suites/t2i_compbench",
+    "dsg1k": "prompt_suites/dsg1k",
+    "geneval_prompts": "prompt_suites/geneval",
+    "gimbrr": "gimbrr",
+}
+
+
+@pytest.mark.parametrize("name", SUITES)
+def test_every_prompt_of_a_published_suite_has_a_skill_of_the_one_vocabulary(
+    data: Path, run: Run, name: str
+) -> None:
+    about = registry.get("importer", name).spec.details["suite"]
+    found = [record for record in run(name, data / SUITES[name]) if isinstance(record, Prompt)]
+    # What `suite list` says of the number of prompts and of their skills is what the files hold.
+    assert len(found) == about["prompts"]
+    skills = Counter(prompt.tags.get("skill") for prompt in found)
+    assert skills.pop(None, 0) == (200 if name == "gimbrr" else 0)  # img2img, which nobody judged
+    assert set(skills) == set(about["skills"].values()) <= set(SKILLS)
+    for prompt in found:
+        assert prompt.expects is None or (sound(prompt.expects)[1] == [] and "complete" in prompt.expects)
 
 
 @pytest.fixture(scope="module")

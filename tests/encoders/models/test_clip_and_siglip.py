@@ -13,10 +13,10 @@ from images import picture
 from PIL import Image
 
 from sightline import registry
-from sightline.encoders.models._files import content_hash
-from sightline.encoders.models._transformers import Pin, Preprocessing, checkpoint
+from sightline.checkpoints import Pin, checkpoint, content_hash
 from sightline.errors import DataError, MissingPackage, UsageError
 from sightline.extension import Configured, Picture
+from sightline.preprocessing import Preprocessing
 
 TEXTS = ["a red ball", "", "two blue cars in the snow next to an orange cat", "red " * 300, "\u732b ?!"]
 PINNED = ("clip", "siglip")
@@ -149,6 +149,23 @@ def test_other_weights_under_the_pinned_name_are_refused(
         (tmp_path / file).write_bytes(b"others")
     with pytest.raises(DataError, match="not the expected weights"):
         registry.configure("encoder", name).load()
+
+
+def test_any_clip_as_safetensors_stands_in_for_the_pinned_one(
+    folder: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if name != "clip":
+        pytest.skip("not needed here: the pinned file of others is called like any safetensors")
+    pinned = registry.configure("encoder", "clip")
+    before = pinned.identity
+    monkeypatch.setenv("SIGHTLINE_WEIGHTS_CLIP", str(folder))
+    own = registry.configure("encoder", f"clip(model={str(folder)!r}, sha256={content_hash(folder)!r})")
+    assert np.array_equal(pinned.load().text(TEXTS), own.load().text(TEXTS))
+    # What it computes is kept apart from what the pinned checkpoint would.
+    assert pinned.identity != before
+    monkeypatch.setenv("SIGHTLINE_WEIGHTS_CLIP_SHA256", "0" * 64)
+    with pytest.raises(DataError, match="not the expected weights"):
+        checkpoint("clip", str(pinned.arguments["model"]), "", "", pinned.spec.checkpoint)
 
 
 def as_pinned(name: str, folder: Path, to: Path, file: str) -> Pin:

@@ -47,3 +47,12 @@ def test_meaning_counts_more_than_words(encoder: Any) -> None:
 def test_broken_letters_do_not_stop_it(encoder: Any) -> None:
     assert np.isfinite(encoder.text(["half a pair \udc80", "\0"])).all()
     assert encoder.text([]).shape == (0, 512)
+
+
+def test_neither_order_nor_neighbours_matter(encoder: Any) -> None:
+    texts = [f"{n} {'red ' * (n % 7)}balls on a table" for n in range(150)]
+    together = encoder.text(texts)
+    np.testing.assert_allclose(encoder.text(texts[::-1])[::-1], together, atol=2e-6)
+    np.testing.assert_allclose(
+        np.vstack([encoder.text([text]) for text in texts[::15]]), together[::15], atol=2e-6
+    )

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sightline.encoders.models._files import content_hash
+from sightline.checkpoints import content_hash
 from sightline.variability.wording import text_norms
 
 

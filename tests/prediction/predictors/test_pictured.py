@@ -85,6 +85,18 @@ def test_the_matrix_of_cosines_is_learned_from() -> None:
     assert np.corrcoef(told[:, 0], expected[:, 0])[0, 1] > 0.9
 
 
+def test_the_grid_takes_the_pair_of_least_held_out_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    from sightline.prediction.predictors import correlation_cnn as module
+
+    monkeypatch.setattr(module, "RATES", (1e-3, 1e-9))
+    monkeypatch.setattr(module, "DECAYS", (0.0,))
+    x, truth = alike(40)
+    model = load("correlation_cnn(epochs=10, learning_rate=1e-9, grid=True)").fit(x, truth)
+    idle = load("correlation_cnn(epochs=10, learning_rate=1e-9)").fit(x, truth)
+    # At 1e-9 nothing is learned, and the mean is said of all; the grid finds the rate at which something is.
+    assert np.ptp(idle.predict(x)) < 1e-3 < 0.3 < np.ptp(model.predict(x))
+
+
 def test_the_head_learns_which_image_fits_its_prompt() -> None:
     x, truth = fitting(300)
     model = load("image_text_head(epochs=25, patience=25)").fit(x, truth)

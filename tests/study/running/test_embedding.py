@@ -80,12 +80,12 @@ EMBED = """
 import os, signal, sys
 from sightline import registry
 from sightline.study.running import embedding
-from sightline.study import reading
+from sightline.study import reading, vectors
 from sightline.study.study import open_study
 from sightline.study.vectors import Vectors
 
 home, nth = sys.argv[1], int(sys.argv[2])
-embedding.BATCH["image"], embedding.SHARD_ROWS = 4, 8
+embedding.BATCH["image"], embedding.SHARD_ROWS, vectors.SHARD_ROWS = 4, 8, 8
 put, left = Vectors.put, nth
 
 def ending(self, *told):
@@ -264,6 +264,42 @@ def test_a_cached_encoder_answers_like_the_encoder(study: Study, counting: Count
         np.testing.assert_allclose(Cached(study, encoder).image(pictures), expected, rtol=1e-6)
         np.testing.assert_allclose(Cached(study, encoder).text(["aa"]), [[2, 2, 1]])
     assert tally().total() == before + 6
+
+
+LIMITED = """
+import numpy as np
+
+from sightline.extension import encoder
+
+
+@encoder(encodes=("text", "image"), source="test", licence="Apache-2.0")
+def limited():
+    '''Reads 64 bytes of a text, each a token.'''
+    return Encoder()
+
+
+class Encoder:
+    def image(self, images):
+        return np.ones((len(images), 2))
+
+    def text(self, texts):
+        return np.ones((len(texts), 2))
+
+    def unread(self, texts):
+        return [max(0, len(text.encode()) - 64) for text in texts]
+"""
+
+
+def test_what_a_model_does_not_read_is_told(study: Study, plugin: Plugin) -> None:
+    """Tokens may be bytes: 40 characters of Chinese are 120 of them, though they look short."""
+    plugin("limited", LIMITED)
+    limited = registry.configure("encoder", "limited")
+    assert Cached(study, limited).unread(["a" * 60, "short"]) == [0, 0]
+    assert Cached(study, limited).unread(["a" * 70]) == [6]
+    assert Cached(study, limited).unread(["\u732b" * 40, "a" * 70, ""]) == [56, 6, 0]
+    assert Cached(study, limited).unread([]) == []
+    # Those inside another encoder are asked through it; one that reads any length leaves nothing out.
+    assert Cached(study, registry.configure("encoder", "hashed_words")).unread(["a " * 500]) == [0]
 
 
 def test_encoders_inside_an_encoder_are_asked_once(

@@ -122,6 +122,24 @@ def test_several_measures_decode_a_picture_once(
         assert rows(study, "score") == together
 
 
+def test_measures_of_images_and_answers_decode_a_picture_once(
+    tmp_path: Path, filled: Filled, grey_png: Png, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    decoded: list[str] = []
+    monkeypatch.setattr(
+        pictures, "decode", lambda data, where="": decoded.append(where) or decode(data, where)
+    )
+    files = {f"{n}.png": grey_png(10 * n) for n in range(7)}
+    both = [find_measure("colour_match"), find_measure("brightness"), find_measure("contrast")]
+    with filled(tmp_path / "together", files, Image(ImageKey("pictures", "0.png"))) as study:
+        ran = run_together(study, both, batch=2)
+        assert len(decoded) == 7, "one look at each image, whether it is measured by itself or as an answer"
+        assert [each.computed for each in ran] == [7, 7, 7]
+        assert ran[0].reasons == {"the prompt names no colour": 7} and None not in values(study, both[1])
+        decoded.clear()
+        assert [each.computed for each in run_together(study, both)] == [0, 0, 0] and not decoded
+
+
 def test_only_what_changed_is_computed_again(define: Define, greys: Greys, seen: Seen) -> None:
     letters = define(
         "of_answer",

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, inspect
+from sqlalchemy import Column, Connection, MetaData, Table, inspect
 
 from sightline.errors import ConflictError, StudyError
 from sightline.records import (
@@ -24,6 +25,7 @@ from sightline.records import (
 )
 from sightline.study.schema import database, tables
 from sightline.study.study import Study, open_study
+from sightline.study.writing import settling
 from sightline.study.writing.loading import Loaded, undo
 from sightline.study.writing.scenes import scenes
 
@@ -59,8 +61,21 @@ def shape(connection: Connection) -> dict[str, Any]:
     }
 
 
-def remake(study: Study, snapshot: str) -> None:
-    """Replace the tables by those of a snapshot, with the same rows where it has the same tables."""
+def triggers(connection: Connection) -> list[str]:
+    """The names of the triggers that guard references."""
+    held = (
+        "SELECT name FROM sqlite_master WHERE type = 'trigger' ORDER BY name"
+        if connection.dialect.name == "sqlite"
+        else "SELECT tgname FROM pg_trigger WHERE NOT tgisinternal ORDER BY tgname"
+    )
+    return [str(name) for (name,) in connection.exec_driver_sql(held)]
+
+
+def remake(study: Study, snapshot: str, later: Mapping[str, Collection[str]] = MappingProxyType({})) -> None:
+    """Replace the tables by those of a snapshot, with the same rows where it has the same tables.
+
+    `later` names the columns of a table that the snapshot does not have.
+    """
     dialect = study.engine.dialect.name
     statements = (HERE / f"{snapshot}.{dialect}.sql").read_text("utf-8").split("\n;\n")
     with database.writing(study.engine) as connection:
@@ -72,28 +87,30 @@ def remake(study: Study, snapshot: str) -> None:
         for statement in filter(str.strip, statements):
             connection.exec_driver_sql(statement)
         for table, rows in kept.items():
-            if rows and snapshot.startswith("schema"):
-                connection.execute(table.insert(), [dict(row) for row in rows])
+            if not rows or not snapshot.startswith("schema"):
+                continue
+            left = [{key: row[key] for key in row if key not in later.get(table.name, ())} for row in rows]
+            as_it_was = Table(table.name, MetaData(), *(Column(key, table.c[key].type) for key in left[0]))
+            connection.execute(as_it_was.insert(), left)
+        version = tables.setting.update().where(tables.setting.c.name == database.SCHEMA)
+        connection.execute(version.values(value=snapshot.rpartition("_")[2]))
 
 
 def test_a_study_of_version_1_is_migrated_without_losing_a_row(study: Study, put: Put, dump: Dump) -> None:
     put(study, [*OLD, *NEW])
+    row = (1, 0, 0, None, 0.5, 0.25, 0.75, None)
+    settling.keep_predictions(study, "ridge", 1, "5-fold", "0" * 64, 0, [row])
     before = dump(study)
     with database.reading(study.engine) as connection:
-        fresh = shape(connection)
-    remake(study, "schema_1")
+        fresh, guarded = shape(connection), triggers(connection)
+    remake(study, "schema_1", {"prediction": ("image_id",)})
     with database.reading(study.engine) as connection:
-        assert database.version(connection) == 1 and shape(connection) == fresh
-
-    def upgrade(connection: Connection) -> None:
-        connection.exec_driver_sql("ALTER TABLE round_item ADD COLUMN more INTEGER")
-
-    database.prepare(study.engine, {2: upgrade}, 2)
+        assert database.version(connection) == 1 and shape(connection) != fresh
+    database.prepare(study.engine)
     with database.reading(study.engine) as connection:
-        assert database.version(connection) == 2
-        assert [name for name, *_ in shape(connection)["round_item"]["columns"]][-1] == "more"
-    after = dump(study)
-    assert {**after, "setting": before["setting"]} == before
+        assert database.version(connection) == tables.VERSION
+        assert shape(connection) == fresh and triggers(connection) == guarded
+    assert dump(study) == before
 
 
 @pytest.mark.parametrize("version", [1, 2, 3])

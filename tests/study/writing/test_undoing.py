@@ -259,7 +259,7 @@ def test_undo_takes_along_what_was_computed(study: Study, put: Put) -> None:
     subjects = reading.votes(study, "q")[1]["item_id"].to_list()
     rows = [(s, 1.0, None, None, 1, None) for s in subjects]
     settled = settling.settle(study, question, "mean", "", rows, reading.votes(study, "q")[0].up_to)
-    row = (1, 0, 0, 0.5, None, None, None)
+    row = (1, 0, 0, 0, 0.5, None, None, None)
     settling.keep_predictions(study, "ridge", settled, "split", "sha", 1, [row])
     seen = reading.votes(study, "other")[0].up_to
     kept = settling.settle(study, reading.question(study, "other")[0], "mean", "", [], seen)

@@ -149,7 +149,7 @@ def test_tab_reaches_everything_in_the_order_it_is_seen(seated: Any) -> None:
         )
     assert [re.sub(r"\s+", " ", each).strip() for each in seen] == [
         *("Enlarge the image", "y yes", "n no"),
-        *("← Back", "↶ Undo", "Skip", "Next Enter"),
+        *("← Previous task", "↶ Undo last answer", "Skip", "Next Enter"),
     ]
     # Enter on a button presses that button.
     before = person.number()

@@ -6,6 +6,7 @@ export class Deck {
     this.questions = questions;
     this.pages = new Map();
     this.said = new Map();
+    this.remarks = new Map();
     this.closed = new Set();
   }
 
@@ -28,8 +29,24 @@ export class Deck {
     this.said.set(place(page, slot, question), { value, skipped });
   }
 
+  /** Note a remark made in this browser. */
+  remark({ page, kind, slot = 0, part = 0, text = "", boxes = [] }) {
+    this.remarks.set(`${page}/${kind}/${slot}/${part}`, { kind, slot, part, text, boxes });
+  }
+
+  /** What was noted about a page, or about an image of it: { text, boxes }. */
+  noted(page, kind, slot = 0, part = 0) {
+    const here = this.remarks.get(`${page.page}/${kind}/${slot}/${part}`);
+    const known = page.noted?.find((each) => each.kind === kind && each.slot === slot && each.part === part);
+    return here ?? known ?? { text: "", boxes: [] };
+  }
+
   /** Forget what the server refused; its page is left alone until it is offered again. */
-  refused({ page, slot, question }) {
+  refused({ page, slot, question, kind, part }) {
+    if (kind) {
+      this.remarks.delete(`${page}/${kind}/${slot ?? 0}/${part ?? 0}`);
+      return;
+    }
     this.said.delete(place(page, slot, question));
     this.closed.add(page);
   }

@@ -1,6 +1,7 @@
 // What opens over the page: instructions with examples, the reason for a skip, and refused answers.
 
-import { keycap, make, the } from "./elements.js";
+import { closed } from "../shared/dialogs.js";
+import { keycap, make, the } from "../shared/elements.js";
 import { KEYS } from "./keyboard.js";
 import { stands } from "./questions.js";
 
@@ -20,10 +21,10 @@ export class Instructions {
 
   open(first) {
     the("begin").textContent = first ? "Begin" : "Go on";
-    this.dialog.showModal();
+    const read = closed(this.dialog);
     this.dialog.scrollTop = 0;
     the("begin").focus({ preventScroll: true });
-    return new Promise((resolve) => this.dialog.addEventListener("close", resolve, { once: true }));
+    return read;
   }
 }
 
@@ -48,8 +49,8 @@ function keys(task) {
     return [key, labels.find((label) => stands(value, label))?.text ?? value];
   });
   const taken = new Set(Object.keys(task.keys));
-  const generic = KEYS.filter(([key]) => (key !== "l" || task.linked) && (key !== "o" || task.languages.length)).map(
-    ([key, does]) => (taken.has(key) ? ["Ctrl+Z", "undo the last answer"] : [key, does]),
+  const generic = KEYS.filter(([, , holds]) => holds(task)).map(([key, does]) =>
+    taken.has(key) ? ["Ctrl+Z", "undo the last answer"] : [key, does],
   );
   return [...own, ...generic].map(([key, does]) =>
     make("div", {}, make("dt", {}, ...key.split(" ").map(spoken)), make("dd", {}, does)),
@@ -63,7 +64,7 @@ function spoken(key) {
 }
 
 /** Ask why a task is skipped; null if it is not after all. */
-export function askReason(reasons) {
+export async function askReason(reasons) {
   const dialog = the("skip");
   const other = the("skip-other");
   const text = the("skip-text");
@@ -80,15 +81,37 @@ export function askReason(reasons) {
   text.oninput = () => {
     other.checked = true;
   };
+  if ((await closed(dialog)) !== "skip") return null;
+  const chosen = dialog.querySelector("input[name=reason]:checked");
+  const why = chosen === other ? text.value.trim() : chosen?.value;
+  return why || "another reason";
+}
+
+const NOTES = {
+  comment: { title: "A comment on this task", save: "Save", remove: "Remove the comment" },
+  flag: { title: "What is wrong with this task?", save: "Flag it", remove: "Remove the flag" },
+};
+const NO_REASON = "no reason given";
+
+/** Ask for a comment or the reason of a flag; null if it stays as it is, an empty text to remove it. */
+export function askNote(kind, before) {
+  const dialog = the("note");
+  const { title, save, remove } = NOTES[kind];
+  the("note-title").textContent = title;
+  the("note-save").textContent = save;
+  the("note-remove").textContent = remove;
+  the("note-remove").hidden = before === "";
+  the("note-text").value = before === NO_REASON ? "" : before;
+  the("note-text").required = kind === "comment";
   dialog.returnValue = "";
   dialog.showModal();
+  the("note-text").focus();
   return new Promise((resolve) => {
     dialog.addEventListener(
       "close",
       () => {
-        const chosen = dialog.querySelector("input[name=reason]:checked");
-        const why = chosen === other ? text.value.trim() || "another reason" : chosen?.value;
-        resolve(dialog.returnValue === "skip" ? (why ?? "another reason") : null);
+        const said = the("note-text").value.trim() || (kind === "flag" ? NO_REASON : "");
+        resolve({ save: said, remove: "" }[dialog.returnValue] ?? null);
       },
       { once: true },
     );
@@ -96,22 +119,15 @@ export function askReason(reasons) {
 }
 
 /** Show what the server refused, and why; then it is put away. */
-export function showRefused(queue, deck) {
+export async function showRefused(queue, deck) {
   const dialog = the("refused");
-  const lines = queue.aside().map(({ page, slot, value, skipped, reason }) => {
+  const lines = queue.aside().map(({ page, slot = 0, value, skipped, reason, kind }) => {
     const number = deck.pages.get(page)?.number;
     const where = number === undefined ? "An earlier task" : `Task ${number}`;
     const what = skipped === undefined || skipped === null ? `answer ${value}` : `“${skipped}”`;
+    if (kind) return make("li", {}, make("strong", {}, `${where}, ${kind}: `), reason);
     return make("li", {}, make("strong", {}, `${where}, image ${slot + 1}, ${what}: `), reason);
   });
   the("refused-list").replaceChildren(...lines);
-  dialog.returnValue = "";
-  dialog.showModal();
-  dialog.addEventListener(
-    "close",
-    () => {
-      if (dialog.returnValue === "forget") queue.forgetAside();
-    },
-    { once: true },
-  );
+  if ((await closed(dialog)) === "forget") queue.forgetAside();
 }

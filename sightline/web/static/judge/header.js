@@ -1,6 +1,6 @@
 // The line at the top: how far one is, how long it took, and whether all answers have arrived.
 
-import { count, make, the } from "./elements.js";
+import { count, make, the } from "../shared/elements.js";
 
 export class Header {
   constructor(task) {

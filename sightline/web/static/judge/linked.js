@@ -1,7 +1,7 @@
 // Images of the simpler prompts that a prompt builds on, opened next to the page.
 
 import { get } from "./api.js";
-import { make, the } from "./elements.js";
+import { make, the } from "../shared/elements.js";
 
 export class LinkedPrompts {
   constructor(pictures, enlarge) {

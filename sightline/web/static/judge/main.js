@@ -1,7 +1,7 @@
 // The page begins here: ask what is to be judged and by whom, send what is left from last time, then judge.
 
 import { Denied, get, meant } from "./api.js";
-import { count, the } from "./elements.js";
+import { count, the } from "../shared/elements.js";
 import { Kept } from "./kept.js";
 import { listen } from "./keyboard.js";
 import { Queue } from "./queue.js";
@@ -27,7 +27,8 @@ async function begin() {
   the("judge").hidden = false;
   listen(session);
   const waited = queue.waiting().length;
-  if (waited) session.say(`${count(waited, "answer", "answers")} of last time: being sent now.`);
+  const isSent = () => queue.waiting().length === 0;
+  if (waited) session.message.say(`${count(waited, "answer", "answers")} of last time: being sent now.`, isSent);
   queue.hurry();
   await session.proceed();
   if (kept.get("read") !== task.instructions) {

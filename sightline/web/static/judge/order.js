@@ -1,6 +1,6 @@
 // The order so far, best first: small images in a row, those that share a place together.
 
-import { make, the } from "./elements.js";
+import { make, the } from "../shared/elements.js";
 
 export class Order {
   /** `activate` makes the thing of a number the active one. */

@@ -1,6 +1,6 @@
 // The controls of one question about one thing: buttons, or a slider that counts only once it was touched.
 
-import { keycap, make, plain } from "./elements.js";
+import { keycap, make, plain } from "../shared/elements.js";
 
 const SETTLED_MS = 500;
 
@@ -118,10 +118,9 @@ class Slider {
     this.input.style.setProperty("--share", `${(100 * (this.input.value - low)) / (high - low)}%`);
     this.output.textContent = value === null ? "" : value.toFixed(this.digits);
     this.input.setAttribute("aria-valuetext", value === null ? "not answered yet" : this.words(value));
+    const [first, last] = this.isPlain() ? [low, high] : [0, 9];
     this.hint.textContent =
-      value === null
-        ? `Not answered yet: touch the line, or press ${low} to ${high} and then the arrows.`
-        : "";
+      value === null ? `Not answered yet: touch the line, or press ${first} to ${last} and then ← →.` : "";
   }
 
   words(value) {
@@ -139,19 +138,38 @@ class Slider {
     this.timer = setTimeout(() => this.flush(), SETTLED_MS);
   }
 
-  /** Arrows by one step, with Shift by ten. The first one only puts the slider in the middle. */
+  /**
+   * Arrows by one step, with Shift by ten. The first one only puts the slider in the middle. Up and down lead from
+   * slider to slider where a page has several.
+   */
   step(event) {
+    if (event.ctrlKey || event.altKey || event.metaKey) return;
+    if (["ArrowUp", "ArrowDown"].includes(event.key) && this.leave?.(event.key === "ArrowUp" ? -1 : 1)) {
+      event.preventDefault();
+      return;
+    }
     const way = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[event.key];
-    if (way === undefined || event.ctrlKey || event.altKey || event.metaKey) return;
+    if (way === undefined) return;
     event.preventDefault();
     const far = this.touched ? way * this.size * (event.shiftKey ? 10 : 1) : 0;
     this.move(Number(this.input.value) + far);
   }
 
+  /** Whether digits stand for values as they are, on a scale such as 0 to 5; else for tenths of it. */
+  isPlain() {
+    const { low, high } = this.question;
+    return Number.isInteger(low) && Number.isInteger(high) && low >= 0 && high <= 9 && high - low > 1;
+  }
+
   key(event) {
-    const label = this.question.labels.find((each) => plain(each.value) === event.key);
-    if (label) this.move(label.value);
-    return label !== undefined;
+    if (!/^[0-9]$/.test(event.key)) return false;
+    const { low, high } = this.question;
+    const digit = Number(event.key);
+    const value = this.isPlain() ? digit : low + (digit * (high - low)) / 10;
+    if (value < low || value > high) return false;
+    this.move(low + Math.round((value - low) / this.size) * this.size);
+    this.input.focus({ preventScroll: true });
+    return true;
   }
 
   focus() {

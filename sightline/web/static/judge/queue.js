@@ -15,6 +15,12 @@ const SHUT_OUT_WAIT_MS = 60_000;
 /** Only these say that the answer itself is wrong: too large, or not as the contract has it. */
 const AT_FAULT = [413, 422];
 
+/** Remarks have a kind, answers have a question. */
+const sorted = (items) => ({
+  answers: items.filter((item) => !item.kind),
+  remarks: items.filter((item) => item.kind),
+});
+
 /** A key no other answer has. Over plain http browsers offer no randomUUID, but they do offer random bytes. */
 export function freshKey() {
   if (crypto.randomUUID) return crypto.randomUUID();
@@ -83,7 +89,7 @@ export class Queue extends EventTarget {
     let most = MOST;
     for (let batch = this.batch(most); batch.length; batch = this.batch(most)) {
       try {
-        this.received(batch, await post("/api/answers", { answers: batch.map((item) => item.answer) }));
+        this.received(batch, await post("/api/answers", sorted(batch.map((item) => item.answer))));
         most = MOST;
       } catch (error) {
         if (!AT_FAULT.includes(error.status)) {

@@ -1,7 +1,7 @@
 // What is shown between tasks: a rest, a pause, the end, or waiting for more.
 
 import { serverNow } from "./api.js";
-import { count, make, the } from "./elements.js";
+import { count, make, the } from "../shared/elements.js";
 
 const LOOK_AGAIN_MS = 10_000;
 

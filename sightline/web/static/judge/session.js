@@ -3,15 +3,17 @@
 import { Denied, get, post, serverNow } from "./api.js";
 import { Deck } from "./deck.js";
 import { Instructions, askReason, showRefused } from "./dialogs.js";
-import { the } from "./elements.js";
+import { the } from "../shared/elements.js";
 import { Header } from "./header.js";
 import { LinkedPrompts } from "./linked.js";
+import { Message } from "./message.js";
 import { Pictures } from "./pictures.js";
+import { Remarks } from "./remarks.js";
 import { Screens } from "./screens.js";
 import { isLabel } from "./questions.js";
 import { Timer } from "./timer.js";
 import { View, nameOf } from "./view.js";
-import { Zoom } from "./zoom.js";
+import { Zoom } from "../shared/zoom.js";
 
 const FEW = 3;
 const SEEN_MS = 140;
@@ -31,7 +33,9 @@ export class Session {
       enlarge: (slot, at) => this.enlarge(slot, at),
       activate: (n) => this.view.activate(n, { focus: false }),
     });
-    this.zoom = new Zoom((address) => this.pictures.load(address), (event) => this.answerInZoom(event));
+    this.message = new Message();
+    this.remarks = new Remarks(this);
+    this.zoom = new Zoom((address) => this.pictures.load(address), (event) => this.answerInZoom(event), this.remarks.marking);
     this.linked = new LinkedPrompts(this.pictures, (images, at) => this.zoom.open(images, at));
     this.page = null;
     this.given = [];
@@ -42,9 +46,15 @@ export class Session {
     // From this number on all of this annotator's pages are known here.
     this.earliest = Infinity;
     this.deck.merge(work.pages, true);
-    queue.waiting().forEach(({ answer }) => answer && this.deck.note(answer));
+    queue.waiting().forEach(({ answer }) => answer && this.know(answer));
     this.listen();
     this.status();
+  }
+
+  /** Take over an answer or a remark that this browser keeps. */
+  know(kept) {
+    if (kept.kind) this.deck.remark(kept);
+    else this.deck.note(kept);
   }
 
   get isJudging() {
@@ -82,13 +92,14 @@ export class Session {
     if (before?.value !== value || before?.skipped !== skipped) this.record(page, slot, question, given);
     const again = this.undone?.page === page;
     this.undone = null;
+    this.message.hush();
     this.view.refresh();
     this.zoom.close();
     if (question.slider) return;
     if (!this.deck.isDone(page)) this.view.activate(this.view.nextOpen());
     else if (this.isOneDecision && (!was || again)) this.afterAMoment(page);
     else if (!was) the("next").focus({ preventScroll: true });
-    else this.say("Changed.");
+    else this.message.say("Changed.");
   }
 
   record(page, slot, question, given) {
@@ -128,7 +139,7 @@ export class Session {
     this.view.flush();
     const last = this.given.pop();
     if (!last) {
-      this.back();
+      this.message.say("There is no answer to undo since this window was opened. Page Up shows earlier tasks.");
       return;
     }
     const { page, slot, question } = last;
@@ -139,14 +150,14 @@ export class Session {
     this.view.things[this.view.active].controls.find((each) => each.question.name === question.name)?.focus()?.focus();
     const answer = this.deck.answer(page, slot, question);
     const label = question.labels.find((each) => isLabel(each, answer))?.text ?? answer?.value;
-    this.say(label == null ? "Choose again." : `Choose again; until then “${label}” stands.`);
+    this.message.say(label == null ? "Choose again." : `Choose again; until then “${label}” stands.`);
   }
 
   async askToSkip() {
     const { page } = this;
     this.view.flush();
     if (this.deck.isDone(page)) {
-      this.say("Everything in this task is answered already.");
+      this.message.say("Everything in this task is answered already.");
       return;
     }
     this.timer.hold(true);
@@ -192,8 +203,8 @@ export class Session {
     clearTimeout(this.moment);
     this.view.flush();
     if (!this.deck.isDone(this.page)) {
-      this.say(this.view.leftInWords());
-      this.view.activate(this.view.nextOpen());
+      this.message.say(this.view.leftInWords());
+      this.view.toMissing();
       return;
     }
     this.forward();
@@ -203,7 +214,7 @@ export class Session {
   forward() {
     this.view.flush();
     const after = this.browsing ? this.deck.after(this.page) : null;
-    if (!this.browsing && !this.deck.isDone(this.page)) this.say(this.view.leftInWords());
+    if (!this.browsing && !this.deck.isDone(this.page)) this.message.say(this.view.leftInWords());
     else if (after && this.deck.isDone(after)) this.open(after);
     else this.proceed();
   }
@@ -220,7 +231,7 @@ export class Session {
       before = this.deck.before(from);
     }
     if (!before) {
-      this.say("This is your first task.");
+      this.message.say("This is your first task.");
       return;
     }
     this.browsing = true;
@@ -235,7 +246,7 @@ export class Session {
       this.deck.merge(pages);
       this.earliest = Math.min(...pages.map((page) => page.number), pages.length ? Infinity : 0);
     } catch (error) {
-      this.say(`Earlier tasks do not load: ${error.message}.`);
+      this.message.say(`Earlier tasks do not load: ${error.message}.`);
     }
   }
 
@@ -244,6 +255,7 @@ export class Session {
     if (this.page !== page) {
       this.linked.close();
       this.view.flush();
+      this.message.hush();
     }
     this.page = page;
     this.undone = null;
@@ -316,14 +328,14 @@ export class Session {
 
   refused(answer) {
     this.deck.refused(answer);
-    this.say("An answer was not accepted. It is listed at the top of the page.");
+    this.message.say("An answer was not accepted. It is listed at the top of the page.");
   }
 
   elsewhere(key, text) {
     if (!key?.startsWith(this.kept.prefix)) return;
     try {
       const answer = JSON.parse(text ?? "null");
-      if (answer?.page && answer.reason === undefined) this.deck.note(answer);
+      if (answer?.page && answer.reason === undefined) this.know(answer);
     } catch {
       return;
     }
@@ -339,7 +351,7 @@ export class Session {
       this.deck.merge(earlier.pages);
       if (this.page) this.open(this.page);
     } catch (error) {
-      this.say(`The language stays as it is: ${error.message}.`);
+      this.message.say(`The language stays as it is: ${error.message}.`);
       the("language").value = this.progress.language ?? "";
     }
   }
@@ -357,6 +369,9 @@ export class Session {
       thing.slot.images.map((address, n) => ({
         address,
         name: nameOf(this.task.layout, things.indexOf(thing), n, things.length),
+        slot: thing.slot,
+        part: n,
+        boxes: this.deck.noted(this.page, "regions", thing.slot.slot, n).boxes,
       })),
     );
     this.zoom.open(this.enlarged, isOrder ? one : at);
@@ -370,12 +385,12 @@ export class Session {
   }
 
   toggleOriginal() {
-    if (!this.view.toggleOriginal()) this.say("This text is shown as it was written.");
+    if (!this.view.toggleOriginal()) this.message.say("This text is shown as it was written.");
   }
 
   toggleLinked() {
     if (this.linked.isOpen) this.linked.close();
-    else if (the("show-linked").hidden) this.say("This text builds on no other.");
+    else if (the("show-linked").hidden) this.message.say("This text builds on no other.");
     else this.linked.open(this.page.page, this.view.things[this.view.active].slot.slot);
   }
 
@@ -392,21 +407,8 @@ export class Session {
 
   keeping() {
     clearTimeout(this.overdue);
+    this.message.check();
     this.header.keeping(this.queue, false);
     this.overdue = setTimeout(() => this.header.keeping(this.queue, true), OVERDUE_MS);
-  }
-
-  /** A message for eyes and screen readers alike. */
-  say(text) {
-    const shown = the("said");
-    // The same words twice are otherwise not read out twice.
-    shown.textContent = "";
-    requestAnimationFrame(() => {
-      shown.textContent = text;
-    });
-    clearTimeout(this.saying);
-    this.saying = setTimeout(() => {
-      shown.textContent = "";
-    }, 6_000);
   }
 }

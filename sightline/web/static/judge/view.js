@@ -1,6 +1,8 @@
 // One page as the mode's layout has it: things to judge, each with its images and questions.
 
-import { count, make, the } from "./elements.js";
+import { count, make, the } from "../shared/elements.js";
+import { lay } from "../shared/fit.js";
+import { drawn } from "../shared/marks.js";
 import { Order } from "./order.js";
 import { control, isLabel } from "./questions.js";
 
@@ -20,6 +22,7 @@ export class View {
     this.things = [];
     this.active = 0;
     this.page = null;
+    this.laying = new ResizeObserver((frames) => frames.forEach(({ target }) => target.lay()));
     the("wording").textContent = task.questions.length === 1 ? task.questions[0].wording : "";
     this.isOrder = task.layout === "order";
     this.order = this.isOrder ? new Order(pictures, (n) => this.activate(n)) : null;
@@ -38,6 +41,7 @@ export class View {
     this.page = page;
     this.prompt(page, language);
     this.asks = this.questions(page);
+    this.laying.disconnect();
     this.things = page.slots.map((slot, n) => this.thing(page, slot, n));
     this.spread(page.slots.length);
     the("things").replaceChildren(...this.things.map((thing) => thing.element));
@@ -79,6 +83,9 @@ export class View {
     const controls = this.asks.map((question) =>
       control(question, this.task.keys, (given) => this.acts.choose(slot, question, given)),
     );
+    controls.forEach((each) => {
+      each.leave = (far) => this.sliders().length > 1 && (this.toSlider(far) || true);
+    });
     const pictures = slot.images.map((address, at) =>
       this.picture(slot, address, at, nameOf(this.task.layout, n, at, page.slots.length)),
     );
@@ -106,11 +113,15 @@ export class View {
   picture(slot, address, at, named) {
     const image = make("img", { alt: named, draggable: "false" });
     const inWords = named === "Image" ? "the image" : named.replace("Image", "image");
+    const marks = make("span", { class: "marks", "data-slot": slot.slot, "data-part": at, "aria-hidden": "true" });
     const button = make(
       "button",
       { type: "button", class: "picture loading", "aria-label": `Enlarge ${inWords}` },
       image,
+      marks,
     );
+    button.lay = () => lay(button, image, marks);
+    this.laying.observe(button);
     button.addEventListener("click", () => {
       if (button.classList.contains("failed")) this.fill(button, image, address);
       else this.acts.enlarge(slot, at);
@@ -125,6 +136,7 @@ export class View {
     try {
       image.src = await this.pictures.load(address);
       await image.decode();
+      button.lay();
     } catch {
       if (!button.isConnected) return;
       button.classList.add("failed");
@@ -150,6 +162,7 @@ export class View {
       thing.element.setAttribute("aria-label", this.called(n, answers));
     });
     this.inOrder();
+    this.remarks();
     the("skipped").hidden = reasons.size === 0;
     the("skipped-why").textContent = [...reasons].join("; ");
     const left = deck.missing(page).length;
@@ -157,6 +170,18 @@ export class View {
     const answered = [`${all - left} of ${all}`, make("span", { class: "word" }, " answered")];
     the("left").replaceChildren(...(left && all > 1 ? answered : []));
     the("next").setAttribute("aria-disabled", String(left > 0));
+  }
+
+  /** What was noted: regions over their images, and whether there is a comment or a flag. */
+  remarks() {
+    for (const marks of the("things").querySelectorAll(".marks")) {
+      const { slot, part } = marks.dataset;
+      const { boxes } = this.deck.noted(this.page, "regions", Number(slot), Number(part));
+      marks.replaceChildren(...boxes.map(drawn));
+    }
+    for (const kind of ["comment", "flag"]) {
+      the(kind).setAttribute("aria-pressed", String(this.deck.noted(this.page, kind).text !== ""));
+    }
   }
 
   /** Where images are put in order: which places are taken, and the order so far. */
@@ -204,6 +229,36 @@ export class View {
     return open ?? thing.controls[0];
   }
 
+  /** Every slider of the page, in order. */
+  sliders() {
+    return this.things.flatMap((thing) => thing.controls.filter((each) => each.question.slider));
+  }
+
+  /** Put the focus on a slider, a few on from the one that has it; says whether there is another. */
+  toSlider(far) {
+    const all = this.sliders();
+    const at = all.indexOf(this.current());
+    const to = all[at + far];
+    if (!to || at < 0) return false;
+    to.focus().focus();
+    return true;
+  }
+
+  /** Go to the first answer that is missing, after the control in focus and then from the start. */
+  toMissing() {
+    const controls = this.things.flatMap((thing, n) => thing.controls.map((each) => ({ each, thing, n })));
+    const open = controls.map(
+      ({ each, thing }) => this.deck.answer(this.page, thing.slot, each.question) === null,
+    );
+    const from = controls.findIndex(({ each }) => each === this.current());
+    const after = open.findIndex((is, n) => is && n > from);
+    const next = controls[after >= 0 ? after : open.indexOf(true)];
+    if (!next) return;
+    this.things[this.active].element.focus({ preventScroll: true });
+    this.activate(next.n);
+    next.each.focus()?.focus({ preventScroll: true });
+  }
+
   /** The next thing without an answer, from the active one on and then from the start; -1 if there is none. */
   nextOpen() {
     const open = new Set(this.deck.missing(this.page).map((missing) => missing.slot));
@@ -222,6 +277,9 @@ export class View {
   }
 
   leftInWords() {
-    return `${count(this.deck.missing(this.page).length, "answer is", "answers are")} still missing here.`;
+    const missing = this.deck.missing(this.page);
+    const several = this.task.questions.length > 1;
+    const which = several && missing.length === 1 ? `: ${missing[0].question.wording}` : ".";
+    return `${count(missing.length, "answer is", "answers are")} still missing here${which}`;
   }
 }

@@ -1,7 +1,7 @@
 // Charts are images drawn by the server, light or dark, wide or narrow; each has a table beneath.
 
-import { get } from "./api.js";
-import { $, make, refresh } from "./elements.js";
+import { get } from "../shared/api.js";
+import { make, refresh, the } from "../shared/elements.js";
 
 const EVERY = 30_000;
 let drawn = 0;
@@ -9,11 +9,9 @@ let version = "";
 
 export function showCharts(page) {
   const { round } = page.overview;
-  refresh($("charts"), [round, page.charts], () => {
+  refresh(the("charts"), [round, page.charts], () => {
     drawn = 0;
-    return page.charts.length
-      ? make("div", { class: "charts" }, page.charts.map((chart) => one(round, chart)))
-      : make("p", { class: "card" }, "There is nothing to draw yet.");
+    return make("div", { class: "charts" }, page.charts.map((chart) => one(round, chart)));
   });
   if (page.version === version || Date.now() - drawn < EVERY) return;
   version = page.version;
@@ -33,9 +31,15 @@ function one(round, chart) {
   const source = (media, theme, width) => make("source", { media, data: { address: address(theme, width) } });
   return make(
     "figure",
-    { class: "card chart" },
+    { class: chart.reason ? "card chart empty" : "card chart" },
     make("h3", {}, chart.title),
-    make("figcaption", {}, chart.about),
+    make("figcaption", {}, chart.reason || chart.about),
+    ...(chart.reason ? [] : drawing(chart, asked, address, source)),
+  );
+}
+
+function drawing(chart, asked, address, source) {
+  return [
     make("picture", {},
       source("(max-width: 47rem) and (prefers-color-scheme: dark)", "dark", "narrow"),
       source("(max-width: 47rem)", "light", "narrow"),
@@ -45,7 +49,7 @@ function one(round, chart) {
       make("summary", {}, "As a table"),
       make("div", { class: "scrolls" }),
       make("p", {}, make("a", { href: `/api/owner/charts/${chart.name}.csv?${new URLSearchParams(asked)}`, download: "" }, "Download CSV"))),
-  );
+  ];
 }
 
 async function fill(details, chart, asked) {

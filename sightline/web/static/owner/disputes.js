@@ -1,7 +1,7 @@
 // What people disagree on: images side by side, who said what, and one click to decide.
 
-import { $, make, number, refresh, value } from "./elements.js";
-import { enlarge } from "./dialogs.js";
+import { make, number, refresh, the, value } from "../shared/elements.js";
+import { enlarge } from "./enlarging.js";
 
 const FIRST = 6;
 const cards = new Map();
@@ -13,10 +13,10 @@ export function showDisputes(page, act) {
   const disputed = page.overview.disputes;
   const asked = page.questions.filter(({ name }) => disputed[name].length);
   if (!asked.length) {
-    refresh($("disputes"), "none", () => make("p", { class: "card" }, "Nothing so far: no two people differ."));
+    refresh(the("disputes"), "none", () => make("p", { class: "card" }, "Nothing so far: no two people differ."));
     return;
   }
-  refresh($("disputes"), [disputed, all], () => asked.flatMap((question) => {
+  refresh(the("disputes"), [disputed, all], () => asked.flatMap((question) => {
     const disputes = disputed[question.name];
     const shown = all ? disputes : disputes.slice(0, FIRST);
     const left = disputes.length - shown.length;
@@ -48,14 +48,27 @@ function card(question, dispute, act) {
   return element;
 }
 
+// As on the page to judge on: the reference stands between A and B.
+const NAMES = { 2: ["A", "B"], 3: ["reference", "A", "B"] };
+const ORDER = { 2: [0, 1], 3: [1, 0, 2] };
+
 function pictures(dispute) {
-  const names = { 2: ["A", "B"], 3: ["reference", "A", "B"] }[dispute.images] ?? [""];
-  const addresses = Array.from({ length: dispute.images }, (_, place) => `/api/owner/images/${dispute.item}/${place}`);
-  return make("div", { class: "pictures" }, addresses.map((address, place) =>
+  const names = NAMES[dispute.images] ?? [""];
+  const images = Array.from({ length: dispute.images }, (_, place) => ({ address: `/api/owner/images/${dispute.item}/${place}`, name: names[place] || "The image" }));
+  const order = ORDER[dispute.images] ?? [0];
+  const shown = order.map((place) => images[place]);
+  return make("div", { class: "pictures" }, order.map((place, n) =>
     make("figure", {},
-      make("button", { type: "button", class: "picture", "aria-label": `Enlarge ${names[place] || "the image"}`, onclick: () => enlarge(address) },
-        make("img", { src: address, alt: names[place] || "", loading: "lazy" })),
+      make("button", { type: "button", class: "picture", "aria-label": `Enlarge ${names[place] || "the image"}`, onclick: () => enlarge(shown, n) },
+        make("img", { src: images[place].address, alt: names[place] || "", loading: "lazy" })),
       names[place] ? make("figcaption", {}, names[place]) : "")));
+}
+
+// What chooses an image stands below it: A at the left, B at the right, what chooses neither between them.
+function besides(labels) {
+  const side = ({ text }) => ({ A: 0, B: 2 })[text] ?? 1;
+  const sided = labels.filter((label) => side(label) !== 1).length === 2;
+  return { sided, labels: sided ? [...labels].sort((one, other) => side(one) - side(other)) : labels };
 }
 
 function named(question, given) {
@@ -65,7 +78,8 @@ function named(question, given) {
 function decide(question, dispute, key, act) {
   const send = (given) => act("adjudicate", { question: question.name, item: dispute.item, value: given });
   if (question.labels.length && question.labels.length <= MOST_BUTTONS) {
-    return make("div", { class: "decide", role: "group", "aria-label": "Decide" }, question.labels.map((label) =>
+    const { sided, labels } = besides(question.labels);
+    return make("div", { class: sided ? "decide sided" : "decide", role: "group", "aria-label": "Decide" }, labels.map((label) =>
       make("button", { type: "button", class: "plain small", "aria-pressed": String(dispute.decided === label.value), data: { key: `${key}-${label.value}` }, onclick: () => send(label.value) }, label.text)));
   }
   const middle = dispute.votes.map((vote) => vote.value).sort((a, b) => a - b)[Math.floor(dispute.votes.length / 2)];

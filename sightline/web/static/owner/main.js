@@ -1,19 +1,20 @@
 // The owner's page: asks how the round stands every few seconds, and shows what changed.
 
-import { get, post, Problem, upload } from "./api.js";
+import { get, post, Unreachable, upload, words } from "../shared/api.js";
+import { say, sure } from "../shared/dialogs.js";
+import { make, refresh, the } from "../shared/elements.js";
 import { showCharts } from "./charts.js";
-import { showLink, sure } from "./dialogs.js";
 import { showDisputes } from "./disputes.js";
-import { $, make, refresh } from "./elements.js";
+import { showLink } from "./link.js";
 import { showPeople } from "./people.js";
 import { showProgress } from "./progress.js";
 import { showQuality } from "./quality.js";
+import { showRemarks } from "./remarks.js";
 
 const EVERY = 5_000;
 const round = new URLSearchParams(location.search).get("round") ?? "";
 let page = null;
 let asking = null;
-let quiet = 0;
 
 async function look() {
   // One question at a time: a slow answer must not overtake a newer one.
@@ -21,39 +22,40 @@ async function look() {
     .then((received) => {
       page = received;
       show();
-      $("live").textContent = `Live, ${new Date().toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit" })}`;
-      $("live").classList.add("on");
+      the("live").textContent = `Live, ${new Date().toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit" })}`;
+      the("live").classList.add("on");
     })
     .catch((problem) => {
-      $("live").textContent = problem instanceof Problem ? problem.said : String(problem);
-      $("live").classList.remove("on");
+      the("live").textContent = problem instanceof Unreachable ? `${problem.message}. Trying again.` : words(problem);
+      the("live").classList.remove("on");
     })
     .finally(() => { asking = null; });
   return asking;
 }
 
 function show() {
-  $("all").hidden = false;
+  the("all").hidden = false;
   const { overview } = page;
-  $("title").textContent = page.title;
-  $("mode").textContent = `${overview.round} · ${overview.mode}`;
+  the("title").textContent = page.title;
+  the("mode").textContent = `${overview.round} · ${overview.mode}`;
   const open = overview.state === "open";
-  $("pause").hidden = false;
-  $("pause").textContent = open ? "Pause" : "Resume";
-  $("paused").hidden = open;
-  $("download").href = `/api/owner/judgements.csv?${new URLSearchParams({ round: overview.round })}`;
-  refresh($("round"), page.rounds, () => page.rounds.map((name) => make("option", { value: name }, name)));
-  $("round").value = overview.round;
-  $("round-part").hidden = page.rounds.length < 2;
+  the("pause").hidden = false;
+  the("pause").textContent = open ? "Pause" : "Resume";
+  the("paused").hidden = open;
+  the("download").href = `/api/owner/judgements.csv?${new URLSearchParams({ round: overview.round })}`;
+  refresh(the("round"), page.rounds, () => page.rounds.map((name) => make("option", { value: name }, name)));
+  the("round").value = overview.round;
+  the("round-part").hidden = page.rounds.length < 2;
   const language = document.forms.invite.elements.language;
   refresh(language, page.languages, () => [make("option", { value: "" }, "the original"), ...page.languages.map((name) => make("option", { value: name }, name))]);
-  $("language-part").hidden = !page.languages.length;
+  the("language-part").hidden = !page.languages.length;
   showProgress(overview);
   showPeople(overview, act);
   showDisputes(page, act);
+  showRemarks(page.overview);
   showQuality(overview);
   showCharts(page);
-  refresh($("troubles"), overview.notes, () => overview.notes.map((note) => make("p", { class: "notice" }, note)));
+  refresh(the("troubles"), overview.notes, () => overview.notes.map((note) => make("p", { class: "notice" }, note)));
 }
 
 // Does something and says what came of it; gives the answer, or nothing where it failed.
@@ -63,37 +65,30 @@ async function act(what, body) {
 
 async function report(doing) {
   let made = null;
-  $("failed").hidden = true;
+  the("failed").hidden = true;
   try {
     made = await doing();
     if (made.message) say(made.message);
   } catch (problem) {
-    $("failed").textContent = problem instanceof Problem ? problem.said : String(problem);
-    $("failed").hidden = false;
-    $("failed").scrollIntoView({ block: "nearest" });
+    the("failed").textContent = words(problem);
+    the("failed").hidden = false;
+    the("failed").scrollIntoView({ block: "nearest" });
   }
   await asking;
   await look();
   return made;
 }
 
-function say(message) {
-  $("said").textContent = message;
-  $("said").hidden = false;
-  clearTimeout(quiet);
-  quiet = setTimeout(() => { $("said").hidden = true; }, 8_000);
-}
-
-$("pause").addEventListener("click", async () => {
+the("pause").addEventListener("click", async () => {
   const { round, state } = page.overview;
   if (state !== "open") return act("resume", { round });
   const text = "No new tasks are assigned until you resume. What is on a screen can still be answered.";
   if (await sure({ title: `Pause ${round}?`, text, yes: "Pause", danger: false })) await act("pause", { round });
 });
 
-$("round").addEventListener("change", () => { location.search = new URLSearchParams({ round: $("round").value }); });
+the("round").addEventListener("change", () => { location.search = new URLSearchParams({ round: the("round").value }); });
 
-$("invite").addEventListener("submit", async (event) => {
+the("invite").addEventListener("submit", async (event) => {
   event.preventDefault();
   const form = event.target;
   const { name, role, days, language } = Object.fromEntries(new FormData(form));
@@ -103,7 +98,7 @@ $("invite").addEventListener("submit", async (event) => {
   await showLink(name.trim(), made);
 });
 
-$("again").addEventListener("submit", async (event) => {
+the("again").addEventListener("submit", async (event) => {
   event.preventDefault();
   const { share, by, seed } = Object.fromEntries(new FormData(event.target));
   const whom = by === "same" ? "the same people" : "other people";
@@ -113,7 +108,7 @@ $("again").addEventListener("submit", async (event) => {
   }
 });
 
-$("upload").addEventListener("submit", async (event) => {
+the("upload").addEventListener("submit", async (event) => {
   event.preventDefault();
   const form = event.target;
   const file = form.elements.file.files[0];

@@ -1,26 +1,34 @@
 // How far the round is, in a line and a few numbers.
 
-import { $, count, make, moment, number, percent, refresh, seconds, several } from "./elements.js";
+import { count, make, moment, number, percent, refresh, seconds, the } from "../shared/elements.js";
 
 export function showProgress(overview) {
   const { progress, times, cost } = overview;
   const fraction = progress.wanted ? progress.done / progress.wanted : 0;
-  $("share").textContent = percent(fraction);
-  $("share-note").textContent = `${count(progress.done)} of ${several(progress.wanted, "task")} done`;
-  $("bar").value = fraction;
+  the("share").textContent = percent(fraction);
+  the("share-note").textContent = `${count(progress.done)} of ${count(progress.wanted, "task")} done`;
+  the("bar").value = fraction;
   const assigned = Object.values(progress.assigned).reduce((sum, n) => sum + n, 0);
   const facts = [
-    ["judgements", count(progress.judgements), `of ${count(progress.judgements_wanted)} wanted, ${several(progress.items, "item")}`],
+    ["judgements", count(progress.judgements), `of ${count(progress.judgements_wanted)} wanted, ${count(progress.items, "item")}`],
     ["assigned", count(assigned), states(progress.assigned)],
     ["expected end", ...end(overview)],
     ["time per task", seconds(times.value), times.n ? `half of them ${seconds(times.low)} to ${seconds(times.high)}, n ${count(times.n)}` : times.reason],
   ];
   if (cost) {
-    facts.push(["cost so far", cost.so_far, `${several(cost.tasks, "task")} at ${cost.price}${Number(cost.fee) ? ` plus ${Math.round(cost.fee * 100)} %` : ""}`]);
-    facts.push(["cost at the end", cost.at_end, `${several(cost.tasks_at_end, "task")}, controls included`]);
+    facts.push(["cost so far", cost.so_far, `${count(cost.tasks, "task")} at ${cost.price}${Number(cost.fee) ? ` plus ${Math.round(cost.fee * 100)} %` : ""}`]);
+    facts.push(["cost at the end", cost.at_end, `${count(cost.tasks_at_end, "task")}, controls included`]);
+  }
+  if (progress.people_missing) facts.push(["people needed", `${count(progress.people_missing)} more`, "those invited cannot give every item the judgements wanted"]);
+  const enrolled = Object.entries(overview.enrolled);
+  for (const [question, each] of enrolled) {
+    const of = enrolled.length > 1 ? `, ${question}` : "";
+    const [few, mean, many] = each.judgements;
+    facts.push([`judgements per annotator${of}`, number(mean), `${count(few)} to ${count(many)}, ${count(each.annotators, "annotator")}`]);
+    facts.push([`Fleiss' kappa per annotator${of}`, each.mean.value === null ? "–" : number(each.mean.value), kappas(each)]);
   }
   const agreement = Object.entries(overview.agreement);
-  refresh($("facts"), [facts, agreement], () => [
+  refresh(the("facts"), [facts, agreement], () => [
     ...facts.map(([name, text, note]) => fact(name, text, note)),
     ...agreement.map(([question, each]) =>
       fact(`${each.name}${agreement.length > 1 ? `, ${question}` : ""}`, each.value === null ? "–" : number(each.value), about(each) + everyone(overview, question, each))),
@@ -31,10 +39,17 @@ function fact(name, text, note) {
   return make("div", {}, make("dt", {}, name), make("dd", {}, text), make("dd", { class: "note" }, note));
 }
 
+// The mean's limits, whose is least and most, and the kappa of everybody together: Table 1 of PQPP.
+function kappas({ least, mean, most, of_all: together }) {
+  if (mean.value === null) return mean.reason;
+  const limits = mean.low === null ? "" : `${number(mean.low)} to ${number(mean.high)}; `;
+  return `${limits}least ${number(least.value)}, most ${number(most.value)}; all together ${number(together.value)}`;
+}
+
 function about(estimate) {
   if (estimate.value === null) return estimate.reason;
   const limits = estimate.low === null ? "" : `${number(estimate.low)} to ${number(estimate.high)}, `;
-  return `${limits}${several(estimate.n, "item")} judged twice or more`;
+  return `${limits}${count(estimate.n, "item")} judged twice or more`;
 }
 
 function everyone({ agreement_everyone: all = {} }, question, each) {

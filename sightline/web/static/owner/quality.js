@@ -1,13 +1,13 @@
 // Work judged again, compared with the first judgements.
 
-import { $, estimate, make, refresh, several } from "./elements.js";
+import { count, estimate, make, refresh, the } from "../shared/elements.js";
 
 const BY = { other: "by somebody else", same: "by the same person" };
 
 export function showQuality({ progress, rejudged }) {
-  refresh($("quality"), [progress.again, progress.again_done, rejudged], () => {
+  refresh(the("quality"), [progress.again, progress.again_done, rejudged], () => {
     const made = [];
-    if (progress.again) made.push(make("p", { class: "lead" }, `${progress.again_done} of ${several(progress.again, "item")} drawn for it are judged again.`));
+    if (progress.again) made.push(make("p", { class: "lead" }, `${progress.again_done} of ${count(progress.again, "item")} drawn for it are judged again.`));
     if (rejudged.length) made.push(table(rejudged));
     if (!made.length) made.push(make("p", { class: "lead" }, "No work was judged a second time yet. A random sample shows how far judgements can be trusted."));
     return made;

@@ -1,7 +1,7 @@
 // The page that predicts prompts: sends what was typed, and shows what is expected of it.
 
-import { post, Problem } from "../owner/api.js";
-import { $, count, make, refresh, several } from "../owner/elements.js";
+import { post, send, words } from "../shared/api.js";
+import { count, make, refresh, the } from "../shared/elements.js";
 import { prediction } from "./predictions.js";
 import { lines, promptsOf } from "./reading.js";
 
@@ -13,11 +13,10 @@ let run = 0;
 let shown = AT_ONCE;
 
 const picked = () => document.querySelector("input[name=target]:checked").value;
-const words = (problem) => (problem instanceof Problem ? (problem.status ? problem.said : "The server does not answer. Try again.") : String(problem));
 
 function fail(where, said) {
-  $(where).textContent = said;
-  $(where).hidden = !said;
+  the(where).textContent = said;
+  the(where).hidden = !said;
 }
 
 // Says how long it has been at work, so that nobody takes it for dead.
@@ -34,14 +33,14 @@ function clock(said, doing) {
 
 function showTier() {
   const { tier, why, coverage, prompts } = latest;
-  const many = prompts.length > Number($("ask").dataset.listed);
-  $("tier").textContent = `By the ${tier} tier${why ? ` (${why.replace(/[.\s]*$/, "")})` : ""}. The bands hold for about ${Math.round(coverage * 100)} % of prompts like those it learned from.`
-    + (many ? ` Words are weighed in lists of up to ${$("ask").dataset.listed} prompts.` : "");
+  const many = prompts.length > Number(the("ask").dataset.listed);
+  the("tier").textContent = `By the ${tier} tier${why ? ` (${why.replace(/[.\s]*$/, "")})` : ""}. The bands hold for about ${Math.round(coverage * 100)} % of prompts like those it learned from.`
+    + (many ? ` Words are weighed in lists of up to ${the("ask").dataset.listed} prompts.` : "");
   document.querySelector(".legend").hidden = many;
 }
 
 function ordered() {
-  const order = $("order").value;
+  const order = the("order").value;
   const places = latest.predictions.map((each, place) => ({ each, place }));
   if (order === "given") return places;
   const value = ({ each }) => each.expected[picked()]?.value;
@@ -53,9 +52,9 @@ function ordered() {
 
 function show() {
   const rest = latest.predictions.length - shown;
-  refresh($("predictions"), [latest.run, latest.predictions.length, latest.weighed, picked(), $("order").value, shown], () => {
+  refresh(the("predictions"), [latest.run, latest.predictions.length, latest.weighed, picked(), the("order").value, shown], () => {
     const made = ordered().slice(0, shown).map(({ each, place }) => prediction(each, latest.targets, picked(), { button: each.refused ? null : rewordButton(each, place) }));
-    if (rest > 0) made.push(make("li", {}, make("button", { type: "button", class: "plain", onclick: more }, `Show ${several(rest, "more prompt")}`)));
+    if (rest > 0) made.push(make("li", {}, make("button", { type: "button", class: "plain", onclick: more }, `Show ${count(rest, "more prompt")}`)));
     return made;
   });
 }
@@ -64,13 +63,13 @@ function more() {
   const first = shown;
   shown = Number.MAX_SAFE_INTEGER;
   show();
-  $("predictions").children[first].querySelector("button")?.focus();
+  the("predictions").children[first].querySelector("button")?.focus();
 }
 
 function rewordButton({ prompt }, place) {
   const start = () => {
-    $("reword-prompt").value = prompt;
-    $("candidates").focus();
+    the("reword-prompt").value = prompt;
+    the("candidates").focus();
   };
   return make("button", { type: "button", class: "plain small", data: { key: `reword-${place}` }, onclick: start }, "Reword", make("span", { class: "hidden" }, `: ${prompt.slice(0, 80)}`));
 }
@@ -91,7 +90,7 @@ async function inParts(mine, explain, most, took) {
 }
 
 function tooMany(prompts) {
-  const [most, characters] = [Number($("ask").dataset.prompts), Number($("ask").dataset.characters)];
+  const [most, characters] = [Number(the("ask").dataset.prompts), Number(the("ask").dataset.characters)];
   const length = prompts.reduce((sum, each) => sum + [...each].length, 0);
   const remedy = "Take fewer, or give the file to sightline predict --file.";
   if (prompts.length > most) return `${count(prompts.length)} prompts are too many: ${count(most)} at once. ${remedy}`;
@@ -102,34 +101,34 @@ async function predict(mine) {
   const total = mine.prompts.length;
   let done = 0;
   let doing = "Predicting";
-  const { tell, end } = clock($("working-said"), () => (total > 1 ? `${doing}: ${count(done)} of ${count(total)}` : doing));
-  const button = $("ask").querySelector(".primary");
+  const { tell, end } = clock(the("working-said"), () => (total > 1 ? `${doing}: ${count(done)} of ${count(total)}` : doing));
+  const button = the("ask").querySelector(".primary");
   const step = (number) => {
     done = number;
-    $("bar").value = done / total;
+    the("bar").value = done / total;
     tell();
   };
-  $("bar").removeAttribute("value");
-  $("working").hidden = false;
+  the("bar").removeAttribute("value");
+  the("working").hidden = false;
   button.disabled = true;
   try {
     await inParts(mine, false, 100, (found, at) => {
       if (at === 0) {
         latest = { ...found, run: mine.run, prompts: mine.prompts, asked: mine.tier, predictions: [], weighed: 0 };
         shown = AT_ONCE;
-        $("results").hidden = false;
+        the("results").hidden = false;
         showTier();
       }
       latest.predictions.push(...found.predictions);
       step(latest.predictions.length);
       show();
-      if (at === 0) $("results-title").scrollIntoView({ block: "nearest" });
+      if (at === 0) the("results-title").scrollIntoView({ block: "nearest" });
     });
     if (run !== mine.run) return;
     const none = latest.predictions.filter((each) => each.refused).length;
-    $("said").textContent = `${several(total - none, "prompt")} predicted${none ? `, ${none} not` : ""}.`;
+    the("said").textContent = `${count(total - none, "prompt")} predicted${none ? `, ${none} not` : ""}.`;
     button.disabled = false;
-    if (total > Number($("ask").dataset.listed)) return;
+    if (total > Number(the("ask").dataset.listed)) return;
     doing = "Weighing words";
     step(0);
     await inParts(mine, true, 20, (found, at) => {
@@ -148,99 +147,97 @@ async function predict(mine) {
 
 function stop() {
   run += 1;
-  $("working").hidden = true;
-  $("ask").querySelector(".primary").disabled = false;
+  the("working").hidden = true;
+  the("ask").querySelector(".primary").disabled = false;
 }
 
-$("ask").addEventListener("submit", (event) => {
+the("ask").addEventListener("submit", (event) => {
   event.preventDefault();
-  const prompts = lines($("prompts").value);
+  const prompts = lines(the("prompts").value);
   if (!prompts.length || event.target.querySelector(".primary").disabled) return;
-  $("said").textContent = "";
+  the("said").textContent = "";
   fail("failed", tooMany(prompts));
-  if (!$("failed").hidden) return;
+  if (!the("failed").hidden) return;
   run += 1;
   predict({ run, prompts, tier: event.target.elements.tier.value || null });
 });
 
-$("stop").addEventListener("click", () => {
+the("stop").addEventListener("click", () => {
   stop();
-  $("said").textContent = "Stopped.";
-  $("ask").querySelector(".primary").focus();
+  the("said").textContent = "Stopped.";
+  the("ask").querySelector(".primary").focus();
 });
 
-$("ask").addEventListener("keydown", (event) => {
-  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) $("ask").requestSubmit();
+the("ask").addEventListener("keydown", (event) => {
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) the("ask").requestSubmit();
 });
 
 async function take(file) {
   fail("failed", "");
   try {
     const prompts = await promptsOf(file);
-    $("prompts").value = prompts.join("\n");
-    $("said").textContent = `${several(prompts.length, "prompt")} of ${file.name}.`;
+    the("prompts").value = prompts.join("\n");
+    the("said").textContent = `${count(prompts.length, "prompt")} of ${file.name}.`;
   } catch (problem) {
-    $("said").textContent = "";
-    fail("failed", problem instanceof Problem ? problem.said : String(problem));
+    the("said").textContent = "";
+    fail("failed", words(problem));
   }
 }
 
-$("file").addEventListener("change", () => { if ($("file").files[0]) take($("file").files[0]); });
+the("file").addEventListener("change", () => { if (the("file").files[0]) take(the("file").files[0]); });
 
 // Without this a file dropped next to the field would be opened instead of the page.
 for (const what of ["dragover", "drop"]) {
   document.addEventListener(what, (event) => { if (event.dataTransfer?.types.includes("Files")) event.preventDefault(); });
 }
-$("ask").addEventListener("dragover", (event) => $("ask").classList.toggle("dropping", Boolean(event.dataTransfer?.types.includes("Files"))));
-for (const what of ["dragleave", "drop"]) $("ask").addEventListener(what, () => $("ask").classList.remove("dropping"));
-$("ask").addEventListener("drop", (event) => { if (event.dataTransfer?.files[0]) take(event.dataTransfer.files[0]); });
+the("ask").addEventListener("dragover", (event) => the("ask").classList.toggle("dropping", Boolean(event.dataTransfer?.types.includes("Files"))));
+for (const what of ["dragleave", "drop"]) the("ask").addEventListener(what, () => the("ask").classList.remove("dropping"));
+the("ask").addEventListener("drop", (event) => { if (event.dataTransfer?.files[0]) take(event.dataTransfer.files[0]); });
 
 for (const each of document.querySelectorAll("input[name=target]")) each.addEventListener("change", show);
-$("order").addEventListener("change", show);
+the("order").addEventListener("change", show);
 
-$("download").addEventListener("click", async () => {
-  $("download").disabled = true;
+the("download").addEventListener("click", async () => {
+  the("download").disabled = true;
   fail("failed", "");
   try {
-    const headers = { "Content-Type": "application/json", "X-Sightline": "1" };
-    const body = JSON.stringify({ prompts: latest.predictions.map((each) => each.prompt), tier: latest.asked });
-    const reply = await fetch(`${API}/table.csv`, { method: "POST", headers, body, credentials: "same-origin" });
-    if (!reply.ok) throw new Problem(`The server answered ${reply.status}`, "Predict again.", reply.status);
+    const prompts = latest.predictions.map((each) => each.prompt);
+    const reply = await send(`${API}/table.csv`, { prompts, tier: latest.asked });
     const address = URL.createObjectURL(await reply.blob());
     make("a", { href: address, download: "predicted.csv" }).click();
     setTimeout(() => URL.revokeObjectURL(address), 60_000);
   } catch (problem) {
-    fail("failed", words(problem instanceof Problem ? problem : new Problem("")));
-    $("failed").scrollIntoView({ block: "nearest" });
+    fail("failed", words(problem));
+    the("failed").scrollIntoView({ block: "nearest" });
   } finally {
-    $("download").disabled = false;
+    the("download").disabled = false;
   }
 });
 
-$("reword").addEventListener("submit", async (event) => {
+the("reword").addEventListener("submit", async (event) => {
   event.preventDefault();
   const form = event.target;
   const button = form.querySelector(".primary");
-  const prompt = $("reword-prompt").value.trim();
-  const candidates = lines($("candidates").value);
+  const prompt = the("reword-prompt").value.trim();
+  const candidates = lines(the("candidates").value);
   if (!prompt || !candidates.length || button.disabled) return;
   const by = form.elements.by.value;
   button.disabled = true;
-  $("ranking").hidden = false;
+  the("ranking").hidden = false;
   fail("ranked-failed", "");
-  $("ranked-said").textContent = "";
-  const { end } = clock($("ranking-said"), () => "Ranking");
+  the("ranked-said").textContent = "";
+  const { end } = clock(the("ranking-said"), () => "Ranking");
   try {
-    const found = await post(`${API}/suggest`, { prompt, candidates, by, tier: $("ask").elements.tier.value || null });
-    $("ranked-said").textContent = verdict(found, prompt, by);
-    $("ranked").replaceChildren(...found.predictions.map((each, place) =>
+    const found = await post(`${API}/suggest`, { prompt, candidates, by, tier: the("ask").elements.tier.value || null });
+    the("ranked-said").textContent = verdict(found, prompt, by);
+    the("ranked").replaceChildren(...found.predictions.map((each, place) =>
       prediction(each, found.targets, by, { rank: each.refused ? 0 : place + 1, own: each.prompt === prompt })));
   } catch (problem) {
     fail("ranked-failed", words(problem));
   } finally {
     end();
     button.disabled = false;
-    $("ranking").hidden = true;
+    the("ranking").hidden = true;
   }
 });
 

@@ -1,6 +1,6 @@
 // One prompt's prediction: its words marked, its figures on their scales, what to be careful about.
 
-import { make, number } from "../owner/elements.js";
+import { make, number } from "../shared/elements.js";
 
 const LONG = 1_200;
 const WHOLE = 24;

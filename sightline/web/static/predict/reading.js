@@ -1,7 +1,7 @@
 // Prompts from what was typed, and from files.
 
-import { Problem } from "../owner/api.js";
-import { count } from "../owner/elements.js";
+import { Problem } from "../shared/api.js";
+import { count } from "../shared/elements.js";
 
 const LARGEST = 2 * 1024 * 1024;
 const COLUMNS = ["prompt", "text", "caption", "query"];

@@ -1,0 +1,1 @@
+"""What is in an image: detectors of objects, classes and text."""

@@ -1,0 +1,1 @@
+"""What the report's features ask the database."""

@@ -1,0 +1,1 @@
+"""Verdicts, one file each or with their family: whether a demand of a prompt holds of an image."""
