@@ -107,5 +107,5 @@ lock:  ## resolve requirements/*.txt again from pyproject.toml
 	    $(COMPILE) --output-file requirements/base.txt pyproject.toml && \
 	    $(COMPILE) --constraint requirements/base.txt --extra test --output-file requirements/test.txt pyproject.toml && \
 	    $(COMPILE) --constraint requirements/test.txt --extra torch --extra offline --extra language \
-	        --extra detectors --extra diffusers --extra ray --extra faiss --extra s3 --unsafe-package torch --unsafe-package opencv-python --output-file requirements/extras.txt pyproject.toml && \
+	        --extra detectors --extra diffusers --unsafe-package torch --unsafe-package opencv-python --output-file requirements/extras.txt pyproject.toml && \
 	    $(PIN) --output-file requirements/docs.txt requirements/docs.in

@@ -391,7 +391,8 @@ ALIKE = ["nothing alike", "slightly alike", "fairly alike", "very alike", "the s
 MEASURE = """card => {
   const boxes = (selector, name) => Object.fromEntries([...card.querySelectorAll(selector)].map(
     each => [name(each).textContent, each.getBoundingClientRect().toJSON()]));
-  return { buttons: boxes(".decide button", each => each), figures: boxes("figure", each => each.querySelector("figcaption")) };
+  const caption = each => each.querySelector("figcaption");
+  return { buttons: boxes(".decide button", each => each), figures: boxes("figure", caption) };
 }"""
 PAIRS = '[annotate.better]\nmode = "{mode}"\nper_item = 2\n'
 
