@@ -25,6 +25,9 @@ from sightline.study.study import Study
 
 ERROR = "error: "
 """How the reason of a value begins that could not be computed this time; such a one is tried again."""
+QUARANTINED = "quarantined: "
+"""How the reason of a value begins that is not computed because its item ended its workers; only when asked
+for is it tried again."""
 
 
 _SCORED = {

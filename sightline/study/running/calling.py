@@ -6,13 +6,13 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from sightline.endpoints import Endpoint, Rehearsal
 from sightline.extension import Configured
 from sightline.study.files import ImageFiles
-from sightline.study.running.calls import Function, compute
-from sightline.study.running.workers import Batch, Done
+from sightline.study.running.calls import Function, Results, Task, scoring
+from sightline.study.running.work import Done
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -65,16 +65,17 @@ def as_they_end(
 
 
 def run_calls(
-    measure: Configured, function: Function, files: ImageFiles, batches: Iterator[Batch], client: Endpoint
-) -> Generator[Done, None, None]:
+    measure: Configured,
+    function: Function,
+    files: ImageFiles,
+    batches: Iterator[Sequence[Task]],
+    client: Endpoint,
+) -> Generator[Done[Task, Results], None, None]:
     """Compute a measure that calls an endpoint; every outcome is handed on as soon as it is there."""
     tasks = (task for batch in batches for task in batch)
-
-    def call(task: Any) -> list[list[Any]]:
-        return compute([measure], files, [task], {0: function})
-
-    for group in as_they_end(tasks, call, client):
-        yield [task for task, _ in group], [[outcome for _, ((outcome,),) in group]]
+    score = scoring([measure], files, {0: function})
+    for group in as_they_end(tasks, lambda task: score([task])[0], client):
+        yield [task for task, _ in group], [results for _, results in group]
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from itertools import groupby, islice
 from typing import Any, NamedTuple, TypeVar
 
@@ -17,7 +18,7 @@ from sightline.pictures import DamagedImage, Picture
 from sightline.records import Prompt
 from sightline.study.files import ImageFiles
 from sightline.study.running.validate import gate
-from sightline.study.scores import ERROR, Outcome, Target
+from sightline.study.scores import ERROR, QUARANTINED, Outcome, Target
 
 Function = Callable[..., Any]
 Look = tuple[Picture | None, str | None]
@@ -38,6 +39,48 @@ class Task(NamedTuple):
 
     item: Target
     wanted: tuple[int, ...]
+
+
+Results = tuple[Outcome, ...]
+"""The outcomes of a task, one for each measure that it wants."""
+
+
+@dataclass(frozen=True)
+class ScoreWork:
+    """Computing measures, given by kind and name with parameters, of items whose images are at an address."""
+
+    measures: tuple[tuple[str, str], ...]
+    files: str
+    repeatable: bool = True
+
+    @classmethod
+    def of(cls, measures: Sequence[Configured], files: ImageFiles) -> ScoreWork:
+        """The work of these measures."""
+        return cls(tuple((measure.spec.kind, str(measure)) for measure in measures), files.root)
+
+    def load(self) -> Callable[[Sequence[Task]], list[Results]]:
+        from sightline.registry import configure
+
+        measures = [configure(*each) for each in self.measures]
+        return scoring(measures, ImageFiles(self.files))
+
+    def quarantined(self, item: Task, reason: str) -> Results:
+        return (Outcome(None, QUARANTINED + reason),) * len(item.wanted)
+
+
+def scoring(
+    measures: Sequence[Configured],
+    files: ImageFiles,
+    functions: Mapping[int, Function] | None = None,
+    ahead: int = 1,
+) -> Callable[[Sequence[Task]], list[Results]]:
+    """The function of a batch of tasks, with measures that are loaded when they are first called."""
+
+    def score(tasks: Sequence[Task]) -> list[Results]:
+        computed = [iter(each) for each in compute(measures, files, tasks, functions, ahead)]
+        return [tuple(next(computed[number]) for number in task.wanted) for task in tasks]
+
+    return score
 
 
 def compute(

@@ -16,11 +16,12 @@ from sightline.records import UNREAD
 from sightline.study import scores
 from sightline.study.ledger import BillLine, StudyLedger, connected, endpoint_argument, loaded_at, rehearsed
 from sightline.study.running.calling import Forecast, forecast, run_calls
-from sightline.study.running.calls import Task, compute
+from sightline.study.running.calls import AHEAD, Results, ScoreWork, Task, scoring
 from sightline.study.running.detecting import loaded_with
 from sightline.study.running.embedding import embed_images, embed_texts, encoders_of, models_of
 from sightline.study.running.progress import Listener, Meter
-from sightline.study.running.workers import Batch, run_here, run_in_processes
+from sightline.study.running.work import run_crew, run_here
+from sightline.study.running.workers import Processes, hold_memory
 from sightline.study.study import Study
 
 BATCH = {"of_prompt": 512, "of_image": 32, "of_answer": 32, "of_set": 4}
@@ -95,17 +96,19 @@ def run_together(
     batches = plan.batches()
     # Vectors are computed here, many at a time, and kept: what then is left needs no processes.
     over = {n: loaded_with(study, measure) for n, measure in enumerate(measures) if _has_models(measure)}
-    done = run_here(measures, study.files, batches, over)
+    work = ScoreWork.of(measures, study.files)
+    hold_memory()
+    done = run_here(work, batches, scoring(measures, study.files, over, AHEAD))
     if workers > 1 and not over and all(measure.spec.parallel for measure in measures):
         started = time.monotonic()
-        for tasks, outcomes in islice(done, 1):
-            plan.keep(tasks, outcomes)
+        for tasks, results in islice(done, 1):
+            plan.keep(tasks, results)
         if (time.monotonic() - started) / size * plan.left > worth:
-            done = run_in_processes(measures, study.files, batches, workers)
+            done = run_crew(work, batches, lambda: Processes(work, workers))
     # Closed on the way out, whatever the way: no worker outlives the run.
     with closing(done):
-        for tasks, outcomes in done:
-            plan.keep(tasks, outcomes)
+        for tasks, results in done:
+            plan.keep(tasks, results)
     return plan.finish()
 
 
@@ -120,8 +123,8 @@ def _run_at_endpoint(study: Study, measure: Configured, listener: Listener | Non
     done = run_calls(measure, function, study.files, plan.batches(), client)
     try:
         with closing(done):
-            for tasks, outcomes in done:
-                plan.keep(tasks, outcomes)
+            for tasks, results in done:
+                plan.keep(tasks, results)
     except Stopped as error:
         ran.stopped = f"{error.where}: {error.what}. {error.remedy}"
     finally:
@@ -142,9 +145,8 @@ def plan_calls(study: Study, measure: Configured) -> Forecast:
     plan = _Plan(study, BATCH["of_answer"], [measure], None)
     function = loaded_at(measure, client)
     tasks = [task for batch in plan.batches() for task in batch]
-    return forecast(
-        measure.short, client, tasks, lambda task: compute([measure], study.files, [task], {0: function})
-    )
+    score = scoring([measure], study.files, {0: function})
+    return forecast(measure.short, client, tasks, lambda task: score([task]))
 
 
 def _has_models(measure: Configured) -> bool:
@@ -175,7 +177,7 @@ class _Plan:
         """Items that may still have to be computed, for the measure that knows the fewest."""
         return max(ran.total - ran.known - ran.computed for ran in self.ran)
 
-    def batches(self) -> Iterator[Batch]:
+    def batches(self) -> Iterator[Sequence[Task]]:
         """The tasks that are left, in batches, a page of the study at a time."""
         for pages in self._pages():
             wanted: dict[int, list[int]] = {}
@@ -224,7 +226,7 @@ class _Plan:
         for page in scores.pages(self.study, "of_image"):
             yield {"of_image": [item for item in page if item.image_id not in done]}
 
-    def _embed(self, tasks: Batch) -> None:
+    def _embed(self, tasks: Sequence[Task]) -> None:
         """Have the study know all vectors that a page of tasks will ask for."""
         for number, encoders in enumerate(self.encoders):
             items = [task.item for task in tasks if number in task.wanted]
@@ -238,25 +240,22 @@ class _Plan:
                 if texts and "text" in encodes:
                     embed_texts(self.study, encoder, texts, self.listener)
 
-    def keep(self, tasks: Batch, outcomes: Sequence[Sequence[scores.Outcome]]) -> None:
+    def keep(self, tasks: Sequence[Task], results: Sequence[Results]) -> None:
         """Commit a batch: every measure's outcomes, those of twins too."""
-        results: dict[int, list[tuple[scores.Target, scores.Outcome]]] = {}
-        computed = written = 0
-        for number, mine in enumerate(outcomes):
-            asked = [task.item for task in tasks if number in task.wanted]
-            rows = results.setdefault(self.ids[number], [])
-            for item, outcome in zip(asked, mine, strict=True):
+        rows: dict[int, list[tuple[scores.Target, scores.Outcome]]] = {each: [] for each in self.ids}
+        computed = 0
+        for (item, wanted), outcomes in zip(tasks, results, strict=True):
+            for number, outcome in zip(wanted, outcomes, strict=True):
                 if item.prompt is not None and outcome.evidence and outcome.evidence.get(UNREAD):
                     self.cut[number].add(item.prompt_id)
-                rows.append((item, outcome))
-                rows += [(twin, outcome) for twin in self.twins.pop((number, item.inputs), ())]
-            self.ran[number].computed += len(asked)
-            computed += len(asked)
-            written += len(rows)
-        dropped = scores.write_several(self.study, results)
+                twins = self.twins.pop((number, item.inputs), ())
+                rows[self.ids[number]] += [(each, outcome) for each in (item, *twins)]
+                self.ran[number].computed += 1
+                computed += 1
+        dropped = scores.write_several(self.study, rows)
         for ran, measure_id in zip(self.ran, self.ids, strict=True):
             ran.dropped += dropped.get(measure_id, Counter())
-        self.meter.add(computed=computed, known=written - computed)
+        self.meter.add(computed=computed, known=sum(map(len, rows.values())) - computed)
 
     def finish(self) -> list[Ran]:
         """What was done, with the reasons of all that has no value."""

@@ -1,4 +1,4 @@
-"""Local worker processes: each loads the measures once and computes batches until there are no more."""
+"""Local worker processes: each loads the work once and computes batches until there are no more."""
 
 from __future__ import annotations
 
@@ -7,104 +7,92 @@ import signal
 import threading
 import time
 import traceback
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from itertools import islice
+from dataclasses import dataclass, field
 from multiprocessing import get_context, resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
+from typing import Any
 
 from sightline.errors import SightlineError
-from sightline.extension import Configured
-from sightline.study.files import ImageFiles
-from sightline.study.running.calls import AHEAD, Function, Task, compute
-from sightline.study.scores import Outcome
-
-Batch = Sequence[Task]
-Done = tuple[Batch, list[list[Outcome]]]
+from sightline.study.running.work import Answer, Lost, Work
 
 LOOK_SECONDS = 0.25
 """How often a worker looks whether its parent is still there."""
 LEAVE_SECONDS = 2.0
 """How long an idle worker may take to end by itself."""
+LOADED = "loaded"
+"""What a worker says first: from here on it is the batch that ends it."""
 
 
-def run_here(
-    measures: Sequence[Configured],
-    files: ImageFiles,
-    batches: Iterator[Batch],
-    functions: Mapping[int, Function] | None = None,
-) -> Generator[Done, None, None]:
-    """Compute in this process; `functions` are measures, by number, that were loaded already."""
-    _hold_memory()
-    for batch in batches:
-        yield batch, compute(measures, files, batch, functions, AHEAD)
+class Processes:
+    """A crew of processes on this machine."""
 
+    depth = 1
+    spread = False
 
-def run_in_processes(
-    measures: Sequence[Configured], files: ImageFiles, batches: Iterator[Batch], workers: int
-) -> Generator[Done, None, None]:
-    """Compute in worker processes, each with one batch at a time, so that memory stays bounded.
+    def __init__(self, work: Work[Any, Any], size: int) -> None:
+        self.size = size
+        self._work = work
+        self._crew: dict[int, _Worker] = {}
 
-    After a failure no further batch is started, but those under way still come back before it is raised.
-    """
-    first = list(islice(batches, workers))
-    crew: list[_Worker] = []
-    failure: Exception | None = None
-    try:
-        crew += [_hire(measures, files) for _ in first]
-        for worker, batch in zip(crew, first, strict=True):
-            worker.give(batch)
-        while busy := {worker.line: worker for worker in crew if worker.batch is not None}:
-            for line in wait(list(busy)):
-                worker = busy[line]  # type: ignore[index]
-                batch, answer = worker.take()
-                if isinstance(answer, Exception):
-                    failure = failure or answer
-                    continue
-                # Handed out before the answer is stored: a worker need not wait for the disk.
-                following = next(batches, None) if failure is None else None
-                if following is not None:
-                    worker.give(following)
-                yield batch, answer
-        if failure is not None:
-            raise failure
-    finally:
-        for worker in crew:
+    def give(self, worker: int, ticket: int, batch: Sequence[Any]) -> None:
+        if worker not in self._crew:
+            self._crew[worker] = _hire(self._work)
+        hired = self._crew[worker]
+        hired.ticket = ticket
+        # Should it have died, `answers` meets the end of its line and says so.
+        with suppress(OSError):
+            hired.line.send(batch)
+
+    def answers(self, seconds: float | None) -> list[tuple[int, int, Answer]]:
+        busy = {each.line: number for number, each in self._crew.items() if each.ticket is not None}
+        found: list[tuple[int, int, Answer]] = []
+        for line in wait(list(busy), seconds):
+            number = busy[line]  # type: ignore[index]
+            worker = self._crew[number]
+            answer = worker.take()
+            if answer is None:
+                continue
+            assert worker.ticket is not None
+            found.append((number, worker.ticket, answer))
+            worker.ticket = None
+            if isinstance(answer, Lost):
+                self._crew.pop(number).dismiss()
+        return found
+
+    def close(self) -> None:
+        for worker in self._crew.values():
             worker.dismiss()
-        for worker in crew:
+        for worker in self._crew.values():
             worker.process.join()
 
 
 @dataclass
 class _Worker:
-    """A process, our end of the line to it, and what it is computing."""
+    """A process, our end of the line to it, and the ticket of what it is computing."""
 
     process: BaseProcess
     line: Connection
-    batch: Batch | None = None
+    ticket: int | None = None
+    loaded: bool = field(default=False)
 
-    def give(self, batch: Batch) -> None:
-        self.batch = batch
-        # Should it have died, `take` meets the end of its line and says so.
-        with suppress(OSError):
-            self.line.send(batch)
-
-    def take(self) -> tuple[Batch, list[list[Outcome]] | Exception]:
-        batch, self.batch = self.batch, None
-        assert batch is not None
+    def take(self) -> Answer | None:
+        """What the worker says; None where it says that it has loaded."""
         try:
-            return batch, self.line.recv()
+            said = self.line.recv()
         except (EOFError, OSError):
             self.process.join(LEAVE_SECONDS)
-            return batch, SightlineError(
-                f"a worker process ended unexpectedly ({_cause(self.process.exitcode)})",
-                remedy="What was computed is kept. Run again, with --workers 1 if it happens again.",
-            )
+            return Lost(_cause(self.process.exitcode), self.loaded)
+        if said == LOADED:
+            self.loaded = True
+            return None
+        answer: Answer = said
+        return answer
 
     def dismiss(self) -> None:
-        idle = self.batch is None
+        idle = self.ticket is None
         self.line.close()
         if idle:
             self.process.join(LEAVE_SECONDS)
@@ -119,12 +107,10 @@ def _cause(exit_code: int | None) -> str:
     return f"exit code {exit_code}"
 
 
-def _hire(measures: Sequence[Configured], files: ImageFiles) -> _Worker:
+def _hire(work: Work[Any, Any]) -> _Worker:
     ours, theirs = get_context("spawn").Pipe()
-    printed = [str(measure) for measure in measures]
-    arguments = ([measure.spec.kind for measure in measures], printed, files.root, os.getpid(), theirs)
-    # A daemon is ended by Python itself should this generator never be closed.
-    process = get_context("spawn").Process(target=_serve, args=arguments, daemon=True)
+    # A daemon is ended by Python itself should the crew never be closed.
+    process = get_context("spawn").Process(target=_serve, args=(work, os.getpid(), theirs), daemon=True)
     # A worker that is still starting must not answer a Ctrl-C with a complaint of its own: it inherits that
     # the signal waits. What Python starts beside it would let the signal through again, so that comes first.
     resource_tracker.ensure_running()
@@ -137,36 +123,46 @@ def _hire(measures: Sequence[Configured], files: ImageFiles) -> _Worker:
     return _Worker(process, ours)
 
 
-def _serve(kinds: Sequence[str], printed: Sequence[str], root: str, parent: int, line: Connection) -> None:
+def _serve(work: Work[Any, Any], parent: int, line: Connection) -> None:
     # Ctrl-C reaches every process of a terminal; the parent decides, and ends its workers itself.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-    # numpy and friends would each start as many threads as there are cores.
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ.setdefault(name, "1")
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
-    from sightline.registry import configure
-
-    _hold_memory()
-    measures: list[Configured] = []
-    files = ImageFiles(root)
+    prepare_worker()
+    function = None
     while True:
         try:
             batch = line.recv()
         except (EOFError, OSError):
             return
-        answer: list[list[Outcome]] | Exception
+        answer: Answer
         try:
-            measures = measures or [configure(*each) for each in zip(kinds, printed, strict=True)]
-            answer = compute(measures, files, batch)
-        except SightlineError as error:
-            answer = error
-        except Exception as error:  # raised again by the parent, together with where it happened here
-            answer = RuntimeError("in a worker process:\n" + "".join(traceback.format_exception(error)))
+            if function is None:
+                function = work.load()
+                line.send(LOADED)
+            answer = list(function(batch))
+        except Exception as error:
+            answer = carried(error, "a worker process")
         line.send(answer)
 
 
-def _hold_memory() -> None:
+def prepare_worker() -> None:
+    """Have a worker use one core, and keep the memory that it works in."""
+    # numpy and friends would each start as many threads as there are cores.
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
+    hold_memory()
+
+
+def carried(error: Exception, where: str) -> Exception:
+    """An exception as it is raised again by whoever gave the work, together with where it happened."""
+    if isinstance(error, SightlineError):
+        return error
+    return RuntimeError(f"in {where}:\n" + "".join(traceback.format_exception(error)))
+
+
+def hold_memory() -> None:
+    """Have the memory of batches of pixels kept from one batch to the next."""
     # After each batch of pixels glibc gives the memory back, and takes it anew page by page: a tenth of the
     # time of a quick measure. Having once freed a block this large it keeps up to twice as much.
     import numpy as np

@@ -292,24 +292,37 @@ def test_a_broken_promise_stops_the_run_and_keeps_what_was_done(
     assert values(study, measure) == [0.5] * 15
 
 
-def test_a_worker_that_dies_is_told_and_what_was_done_is_kept(define: Define, greys: Greys) -> None:
-    deadly = define(
-        "of_image",
-        "deadly",
-        """
-        for image in images:
-            if image.rgb.mean() < 10:
-                os._exit(7)
-        return [float(image.rgb.mean()) for image in images]
-        """,
-    )
+DEADLY = """
+    for image in images:
+        if image.rgb.mean() < {limit}:
+            os._exit(7)
+    return [float(image.rgb.mean()) for image in images]
+    """
+
+
+def test_an_item_that_ends_its_workers_is_quarantined_and_the_rest_computed(
+    define: Define, greys: Greys
+) -> None:
+    deadly = define("of_image", "deadly", DEADLY.format(limit=10))
     study = greys([*range(100, 120), 4, 130])
-    with pytest.raises(SightlineError, match=r"a worker process ended unexpectedly \(exit code 7\)") as told:
-        run(study, deadly, workers=2, batch=1, worth=0)
-    assert "What was computed is kept" in told.value.remedy
+    ran = run(study, deadly, workers=2, batch=4, worth=0)
     found = reading.scores(study, deadly.identity)
-    # All before the deadly one, and perhaps the one after it that the other worker had in hand.
-    assert found["image_id"].to_list()[:20] == list(range(1, 21)) and 21 not in found["image_id"]
+    assert found.height == 22 and found["value"].null_count() == 1
+    ((reason, n),) = ran.reasons.items()
+    assert n == 1 and reason == "quarantined: its worker ended 3 times while it was computed (exit code 7)"
+    # Known by now: it ends no worker again.
+    again = run(study, deadly, workers=2, batch=4, worth=0)
+    assert again.known == 22 and again.computed == 0 and again.reasons == ran.reasons
+
+
+@pytest.mark.slow
+def test_a_measure_that_ends_every_worker_stops_the_run(define: Define, greys: Greys) -> None:
+    deadly = define("of_image", "deadlier", DEADLY.format(limit=100))
+    study = greys([200, *range(20, 40)])
+    with pytest.raises(SightlineError, match=r"ended unexpectedly \(exit code 7\) on 5 items") as raised:
+        run(study, deadly, workers=2, batch=1, worth=0)
+    assert "What was computed is kept" in raised.value.remedy
+    assert reading.scores(study, deadly.identity)["value"].drop_nulls().to_list() == pytest.approx([200], abs=0.1)
 
 
 def test_results_do_not_depend_on_workers_or_batches(tmp_path: Path, filled: Filled, grey_png: Png) -> None:
