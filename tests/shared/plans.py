@@ -141,6 +141,8 @@ _FILLED = {
     "score": f"SELECT 1, (i - 1) / {SYSTEMS * PLACES} + 1, 0, i, i * 7919, 0.5 FROM n UNION ALL "
     f"SELECT 2, (i - 1) / {SYSTEMS * PLACES} + 1, 0, i, i * 7919, 0.5 FROM n WHERE i <= 1000",
     "evidence": f"SELECT 1, (i - 1) / {SYSTEMS * PLACES} + 1, 0, i, '{{}}' FROM n WHERE i % 2 = 0",
+    "fit": "SELECT 1, 'ridge', 1, '5-fold', 't', 1, 'f'",
+    "prediction": f"SELECT 1, (i - 1) / {SYSTEMS * PLACES} + 1, 0, i, 0.5 FROM n WHERE i <= {JUDGED}",
 }
 _COLUMNS = {
     "source": "id, importer, path, sha256, at",
@@ -166,6 +168,8 @@ _COLUMNS = {
     "measure": "id, kind, spec, version, direction, identity",
     "score": "measure_id, prompt_id, system_id, image_id, inputs, value",
     "evidence": "measure_id, prompt_id, system_id, image_id, json",
+    "fit": "id, spec, settlement_id, split, train_sha, seed, identity",
+    "prediction": "fit_id, prompt_id, system_id, image_id, value",
 }
 
 

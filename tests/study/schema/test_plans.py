@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from plans import LARGE, fill, planned
+from plans import LARGE, Plan, fill, planned
 from sqlalchemy import Connection, String, event
 
-from sightline.study import scores
+from sightline.judging import assignment
+from sightline.judging.store import answering
+from sightline.judging.store.answering import SubmittedAnswer
+from sightline.judging.store.rounds import Round
+from sightline.records import Question
+from sightline.report.explorer.explorer import Explorer
+from sightline.study import reading, scores
 from sightline.study.schema import database, tables
 from sightline.study.study import Study, create_study
 
+SETTINGS: dict[str, Any] = {
+    "per_item": 3, "session_pages": 500, "rest_minutes": 5, "ahead": 60, "hold_hours": 1, "repeat": 0,
+    "controls": {"pages": 0, "of": 5},
+}  # fmt: skip
 LOOKED_UP = [
     ("annotator", ("panel", "name")),
     ("answer", ("system_id", "prompt_id", "position")),
@@ -68,13 +79,68 @@ def large(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
+def scans(plans: Sequence[Plan]) -> list[str]:
+    """The plans that go through a large table."""
+    assert plans
+    return [str(plan) for plan in plans if set(plan.scanned) & set(LARGE)]
+
+
 def test_what_is_known_of_a_page_is_looked_up(large: Study) -> None:
     page = next(scores.pages(large, "of_answer", 40))
     with planned(large) as plans:
         scores.known(large, 1, page)
-    assert not [str(plan) for plan in plans if set(plan.scanned) & set(LARGE)]
+    assert not scans(plans)
     (found,) = [plan for plan in plans if "score" in plan.statement and "wanted" in plan.statement]
     assert "score_by_inputs" in "".join(found.lines)
+
+
+def test_the_evidence_of_twins_is_looked_up(large: Study) -> None:
+    with planned(large) as plans:
+        twins = [scores.Target(9, 0, 9, i * 7919, None, ()) for i in range(1, 40)]
+        assert len(scores.known(large, 1, twins)[1]) == 39
+    assert not scans(plans)
+
+
+@pytest.mark.parametrize("kind", ["of_prompt", "of_image", "of_answer", "of_set"])
+def test_scores_are_written_without_a_scan(large: Study, kind: str) -> None:
+    """Checks of what is current, twins, evidence that goes; a page of each kind."""
+    measure = scores.register_as(large, kind, kind, kind)
+    page = next(scores.pages(large, kind, 40))
+    results = [(item, scores.Outcome(0.5, evidence={"a": 1} if n % 2 else None)) for n, item in enumerate(page)]
+    scores.write(large, measure, results)
+    with planned(large) as plans:
+        assert not scores.write(large, measure, results)
+    assert not scans(plans)
+
+
+def test_the_scores_of_a_small_measure_are_read_by_it(large: Study) -> None:
+    with planned(large) as plans:
+        assert reading.stored_scores(large, "m2").height == 1_000
+        assert scores.reasons(large, 2).total() == 0
+    assert not scans(plans)
+
+
+def test_a_task_is_assigned_and_answered_by_indexes(large: Study) -> None:
+    question = Question("q1", "interval", 1, 5)
+    round_ = Round(1, "round", "rating", [(1, question)], SETTINGS, 1, "open", "2026", [1])
+    with planned(large) as plans, database.writing(large.engine) as connection:
+        at = datetime(2026, 1, 1, 0, 30, tzinfo=UTC)
+        for who in (7, 8):
+            (task, *_) = assignment.assign(connection, round_, who, "annotator", at).tasks
+            sent = SubmittedAnswer(f"k{who}", task.key, 0, "q1", 3.0, None, 900)
+            (receipt,) = answering.record_answers(connection, round_, who, [sent], "2026-01-01T00:40:00Z")
+            assert receipt.status == "stored"
+    assert not scans(plans)
+
+
+def test_the_explorer_fetches_what_is_in_view(large: Study) -> None:
+    explorer = Explorer(large)
+    page = explorer.rows("", 50_000, 40)
+    with planned(large) as plans:
+        explorer.rows("", 50_000, 40)
+        explorer.detail(page.rows[3].key)
+        explorer.prompt(70)
+    assert not scans(plans)
 
 
 def steps(study: Study, work: Callable[[], object]) -> int:
