@@ -18,6 +18,7 @@ from sightline.regular import read_regular
 from sightline.study import listing, reading
 from sightline.study.files import ImageFiles
 from sightline.study.schema import database, tables
+from sightline.study.schema.pooling import USUAL, Pool
 from sightline.study.vectors import Vectors
 
 if TYPE_CHECKING:
@@ -112,7 +113,8 @@ def open_study(path: str | Path) -> Study:
     settings = read_settings(folder / SETTINGS_FILE)
     elsewhere = settings.get("store", {}).get("database")
     if elsewhere:
-        engine = database.connect(str(elsewhere))
+        pool = Pool.given(settings["store"], str(folder / SETTINGS_FILE))
+        engine = database.connect(str(elsewhere), pool)
         files = ImageFiles(str(settings["store"].get("images") or folder))
     else:
         file = folder / DATABASE_FILE
@@ -245,9 +247,12 @@ def _open_address(address: str) -> Study:
         settings = dict(database.fetch(connection, "SELECT name, value FROM setting"))
     root = settings.get("files", "")
     local = Path(root) if root and "://" not in root else _cache() / settings.get("name", "study")
-    return Study(
-        settings.get("name", "study"), engine, ImageFiles(root), local, read_settings(local / SETTINGS_FILE)
-    )
+    wishes = read_settings(local / SETTINGS_FILE)
+    pool = Pool.given(wishes.get("store", {}), str(local / SETTINGS_FILE))
+    if pool != USUAL:
+        engine.dispose()
+        engine = database.connect(address, pool)
+    return Study(settings.get("name", "study"), engine, ImageFiles(root), local, wishes)
 
 
 def _cache() -> Path:

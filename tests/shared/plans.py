@@ -1,4 +1,4 @@
-"""How a database carries out the statements that a piece of code really executes, and a study worth planning."""
+"""How a database carries out what a piece of code really executes, and a study worth planning for."""
 
 from __future__ import annotations
 
@@ -50,17 +50,20 @@ def planned(study: Study) -> Iterator[list[Plan]]:
 def _sqlite(plans: list[Plan]) -> Any:
     class Explaining(sqlite3.Cursor):
         def execute(self, sql: str, values: Any = (), /) -> Any:
-            if _PLANNED.match(sql):
-                told = sqlite3.Cursor(self.connection).execute(f"EXPLAIN QUERY PLAN {sql}", values).fetchall()
-                plans.append(_plan_of_sqlite(sql, [str(row[3]) for row in told]))
+            self.explain(sql, values)
             return super().execute(sql, values)
 
         def executemany(self, sql: str, rows: Any, /) -> Any:
             kept = list(rows)
-            if kept and _PLANNED.match(sql):
-                told = sqlite3.Cursor(self.connection).execute(f"EXPLAIN QUERY PLAN {sql}", kept[0]).fetchall()
-                plans.append(_plan_of_sqlite(sql, [str(row[3]) for row in told]))
+            for first in kept[:1]:
+                self.explain(sql, first)
             return super().executemany(sql, kept)
+
+        def explain(self, sql: str, values: Any) -> None:
+            if _PLANNED.match(sql):
+                other = sqlite3.Cursor(self.connection)
+                told = other.execute(f"EXPLAIN QUERY PLAN {sql}", values).fetchall()
+                plans.append(_plan_of_sqlite(sql, [str(row[3]) for row in told]))
 
     class Explained(sqlite3.Connection):
         def cursor(self, factory: Any = Explaining) -> Any:
@@ -99,9 +102,9 @@ def _postgresql(plans: list[Plan]) -> Any:
 
 
 def _walked(node: dict[str, Any], depth: int = 0) -> tuple[list[str], list[str]]:
-    name = node.get("Relation Name", "")
-    scanned = [name] if node["Node Type"] == "Seq Scan" else []
-    lines = [f"{'  ' * depth}{node['Node Type']} {name} {node.get('Index Name', '')} {node['Plan Rows']} rows"]
+    does, name, index = (node.get(each, "") for each in ("Node Type", "Relation Name", "Index Name"))
+    scanned = [name] if does == "Seq Scan" else []
+    lines = [f"{'  ' * depth}{does} {name} {index} {node['Plan Rows']} rows"]
     for inner in node.get("Plans", ()):
         below = _walked(inner, depth + 1)
         scanned, lines = scanned + below[0], lines + below[1]
@@ -122,16 +125,16 @@ _FILLED = {
     "prompt_tag": f"SELECT i, 'kind', 'k' || (i % 50), 1 FROM n WHERE i <= {PROMPTS}",
     "image": f"SELECT i, 1, 'i' || i, substr('{'0' * 64}' || i, length('' || i) + 1), 64, 64, 1, 1 FROM n",
     "image_tag": "SELECT i, 0, 'style', 's' || (i % 100), 1 FROM n WHERE i % 5 = 0",
-    "answer": f"SELECT i % {SYSTEMS} + 1, (i - 1) / {SYSTEMS * PLACES} + 1, (i - 1) / {SYSTEMS} % {PLACES}, i, "
-    f"CASE WHEN i > {N - 40} THEN 2 ELSE 1 END FROM n",
+    "answer": f"SELECT i % {SYSTEMS} + 1, (i - 1) / {SYSTEMS * PLACES} + 1, (i - 1) / {SYSTEMS} % {PLACES}, "
+    f"i, CASE WHEN i > {N - 40} THEN 2 ELSE 1 END FROM n",
     "question": "SELECT i, 'q' || i, 1, 'interval', 1, 5, '', 'higher', 1 FROM n WHERE i <= 10",
     "annotator": "SELECT i, 'panel', 'a' || i, 'annotator', 1 FROM n WHERE i <= 500",
     "item": f"SELECT i, (i - 1) / {SYSTEMS * PLACES} + 1, 0, i, 0, 0, 0 FROM n WHERE i <= {JUDGED}",
     "round": "SELECT 1, 'round', 'rating', '[]', '{}', 1, 'open', '2026'",
-    "round_item": f"SELECT i, 1, i - 1, 'work', 3, 1, CASE WHEN i % 2 = 0 THEN 1 ELSE 0 END FROM n WHERE i <= {JUDGED}",
+    "round_item": f"SELECT i, 1, i - 1, 'work', 3, 1, (i + 1) % 2 FROM n WHERE i <= {JUDGED}",
     "round_item_slot": f"SELECT i, 0, i, 0 FROM n WHERE i <= {JUDGED}",
-    "task": "SELECT i, 't' || i, 1, i % 500 + 1, i, 1, i / 500, CASE WHEN i % 2 = 0 THEN 'done' ELSE 'open' END, "
-    f"1, '2026-01-01T00:00:00Z' FROM n WHERE i <= {JUDGED}",
+    "task": "SELECT i, 't' || i, 1, i % 500 + 1, i, 1, i / 500, "
+    f"CASE WHEN i % 2 = 0 THEN 'done' ELSE 'open' END, 1, '2026-01-01T00:00:00Z' FROM n WHERE i <= {JUDGED}",
     "task_slot": f"SELECT i, 0, i, 0, 0, 0 FROM n WHERE i <= {JUDGED}",
     "judgement": "SELECT i, 'j' || i, i % 10 + 1, i, i % 500 + 1, i, 0, 0, 0, '', i % 5 + 1, 1, '', 0, NULL "
     f"FROM n WHERE i % 2 = 0 AND i <= {JUDGED}",
@@ -161,8 +164,8 @@ _COLUMNS = {
     "round_item_slot": "round_item_id, slot, item_id, control",
     "task": "id, key, round_id, annotator_id, round_item_id, session, ordinal, state, counted, assigned",
     "task_slot": "task_id, slot, item_id, control, swapped, repetition",
-    "judgement": "id, key, question_id, item_id, annotator_id, task_id, slot, repetition, revision, group_name, "
-    "value, n, session, control, source_id",
+    "judgement": "id, key, question_id, item_id, annotator_id, task_id, slot, repetition, revision, "
+    "group_name, value, n, session, control, source_id",
     "settlement": "id, question_id, rule, screening, up_to, identity, at",
     "truth": "settlement_id, item_id, value, n",
     "measure": "id, kind, spec, version, direction, identity",
@@ -174,14 +177,14 @@ _COLUMNS = {
 
 
 def fill(study: Study) -> None:
-    """Write a study of a hundred thousand answers straight into the tables, in SQL that both databases take."""
+    """Write a study of a hundred thousand answers straight into the tables."""
     with database.writing(study.engine, durable=False) as connection:
         if connection.dialect.name == "postgresql":
             # What is written here is sound: checking each reference would take longer than all the tests.
             connection.exec_driver_sql("SET LOCAL session_replication_role = replica")
         connection.exec_driver_sql("CREATE TEMPORARY TABLE n (i BIGINT)")
-        numbers = f"WITH RECURSIVE r(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM r WHERE i < {N}) SELECT i FROM r"
-        connection.exec_driver_sql(f"INSERT INTO n {numbers}")
+        numbers = f"r(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM r WHERE i < {N})"
+        connection.exec_driver_sql(f"INSERT INTO n WITH RECURSIVE {numbers} SELECT i FROM r")
         for table, columns in _COLUMNS.items():
             database.execute(connection, f"INSERT INTO {table} ({columns}) {_FILLED[table]}", {})
             if connection.dialect.name == "postgresql" and columns.startswith("id,"):

@@ -27,15 +27,19 @@ from sqlalchemy import (
     select,
 )
 from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.exc import TimeoutError as NoFreeConnection
 
 from sightline.errors import DataError, MissingPackage, StudyError, UsageError
 from sightline.study.schema import guards, patience, tables
 from sightline.study.schema.migrations import Step, steps
+from sightline.study.schema.pooling import USUAL, Pool
 
 Values = Mapping[str, Any] | Sequence[Any] | None
 WAIT_SECONDS = 30
 FEW = 20
 """Rows up to which PostgreSQL takes plain inserts sooner than a COPY."""
+MANY = 500
+"""Rows from which PostgreSQL takes a COPY to a temporary table sooner than arrays."""
 WRITER_LOCK = 7_361_164_112
 """PostgreSQL advisory lock that stands for SQLite's single writer."""
 
@@ -53,10 +57,12 @@ def connect_file(file: Path) -> Engine:
     return engine
 
 
-def connect(address: str) -> Engine:
+def connect(address: str, pool: Pool = USUAL) -> Engine:
     """An engine for `postgresql://...`, with the settings a study relies on.
 
     A password need not be part of the address: PGPASSWORD or ~/.pgpass give it, as always with PostgreSQL.
+    Nothing rests on a connection beyond a transaction, so that PgBouncer in transaction mode may be between:
+    the writer's lock, settings and temporary tables all end with it.
     """
     if not address.startswith(("postgresql://", "postgres://", "postgresql+psycopg://")):
         raise UsageError(
@@ -67,7 +73,15 @@ def connect(address: str) -> Engine:
         import psycopg  # noqa: F401
     except ImportError:
         raise MissingPackage("PostgreSQL needs psycopg", remedy="pip install 'sightline[postgres]'") from None
-    engine = create_engine(_url(address), pool_pre_ping=True)
+    engine = create_engine(
+        _url(address),
+        pool_pre_ping=True,
+        pool_size=pool.pool_size,
+        max_overflow=pool.pool_overflow,
+        pool_timeout=pool.pool_wait_seconds,
+        pool_recycle=pool.pool_recycle_seconds,
+        connect_args={} if pool.prepared else {"prepare_threshold": None},
+    )
     patience.watch(engine)
     return engine
 
@@ -171,6 +185,12 @@ def explained(engine: Engine) -> Iterator[None]:
     """Turns what a database says into what a user can do."""
     try:
         yield
+    except NoFreeConnection:
+        raise StudyError(
+            "all connections of this process to the database have been in use for too long",
+            where=place(engine),
+            remedy="Try again; or raise pool_size in [store] of study.toml.",
+        ) from None
     except Exception as error:
         # Bulk loads call the driver itself, so its errors come both wrapped by SQLAlchemy and bare.
         raw = error.orig if isinstance(error, DBAPIError) else error
@@ -204,6 +224,12 @@ def _explanation(error: BaseException | None, where: str) -> StudyError | None:
         remedy = "Give it in the environment (PGPASSWORD) or in ~/.pgpass; study.toml never holds it."
     elif "unable to open" in low:
         what, remedy = "the study's database cannot be opened", "Check its folder and your permissions."
+    elif "too many clients" in low or "connection slots" in low:
+        what = f"the database takes no more connections: {said}"
+        remedy = "Lower pool_size in [store] of study.toml, raise max_connections, or put PgBouncer in front."
+    elif any(each in low for each in ("terminating connection", "closed the connection", "connection is")):
+        what = f"the connection to the database was lost: {said.splitlines()[0]}"
+        remedy = "Run it again: what was not confirmed was not changed."
     elif any(kind.__name__ == "OperationalError" for kind in type(error).__mro__):
         what, remedy = f"the database does not answer: {said}", "Check its address and that it is running."
     else:
@@ -367,13 +393,29 @@ def upsert(
         # One statement for all rows, since triggers check each as a whole; it may write a row only once.
         at = [columns.index(column.name) for column in table.primary_key]
         rows = list({tuple(row[n] for n in at): row for row in rows}.values())
-        kinds = [table.columns[column].type.compile(dialect=connection.dialect) for column in columns]
-        cells = ", ".join(f"CAST(%s AS {kind}[])" for kind in kinds)
-        statement = f'INSERT INTO "{table.name}" ({names}) SELECT * FROM unnest({cells}) {conflict}'
-        connection.exec_driver_sql(statement, tuple([*column] for column in zip(*rows, strict=True)))
+        given, values = _as_one_table(connection, table, columns, rows)
+        statement = f'INSERT INTO "{table.name}" ({names}) SELECT * FROM {given} {conflict}'
+        connection.exec_driver_sql(statement, values)
         return
     marks = ", ".join("?" * len(columns))
     execute_many(connection, f'INSERT INTO "{table.name}" ({names}) VALUES ({marks}) {conflict}', rows)
+
+
+def _as_one_table(
+    connection: Connection, table: Table, columns: Sequence[str], rows: Sequence[Sequence[Any]]
+) -> tuple[str, tuple[Any, ...]]:
+    """Rows as what PostgreSQL can select from, and the values that go with it: arrays, or copied if many."""
+    if len(rows) < MANY:
+        kinds = [table.columns[column].type.compile(dialect=connection.dialect) for column in columns]
+        cells = ", ".join(f"CAST(%s AS {kind}[])" for kind in kinds)
+        return f"unnest({cells})", tuple([*column] for column in zip(*rows, strict=True))
+    names = ", ".join(f'"{column}"' for column in columns)
+    drop_temporary(connection, "incoming")
+    connection.exec_driver_sql(
+        f'CREATE TEMPORARY TABLE incoming ON COMMIT DROP AS SELECT {names} FROM "{table.name}" WITH NO DATA'
+    )
+    _copy_in(connection, f"pg_temp.incoming ({names})", rows)
+    return "pg_temp.incoming", ()
 
 
 def look_up(
@@ -416,7 +458,9 @@ def matching(
     """
     declared = ", ".join(f'"{name}" {kind}' for name, kind in columns)
     drop_temporary(connection, "wanted")
-    connection.exec_driver_sql(f"CREATE TEMPORARY TABLE wanted ({declared})")
+    # A pool between here and PostgreSQL may give the next transaction to another connection.
+    ends = " ON COMMIT DROP" if connection.dialect.name == "postgresql" else ""
+    connection.exec_driver_sql(f"CREATE TEMPORARY TABLE wanted ({declared}){ends}")
     names = ", ".join(f'"{name}"' for name, _ in columns)
     if connection.dialect.name == "postgresql":
         _copy_in(connection, f"wanted ({names})", rows)

@@ -106,7 +106,8 @@ def test_scores_are_written_without_a_scan(large: Study, kind: str) -> None:
     """Checks of what is current, twins, evidence that goes; a page of each kind."""
     measure = scores.register_as(large, kind, kind, kind)
     page = next(scores.pages(large, kind, 40))
-    results = [(item, scores.Outcome(0.5, evidence={"a": 1} if n % 2 else None)) for n, item in enumerate(page)]
+    outcomes = (scores.Outcome(0.5), scores.Outcome(0.5, evidence={"a": 1}))
+    results = [(item, outcomes[n % 2]) for n, item in enumerate(page)]
     scores.write(large, measure, results)
     with planned(large) as plans:
         assert not scores.write(large, measure, results)
