@@ -26,7 +26,7 @@ from sqlalchemy import (
     text,
 )
 
-VERSION = 2
+VERSION = 3
 """The schema version this program writes; `migrations/` leads older studies here."""
 
 metadata = MetaData()
@@ -364,6 +364,13 @@ round_item = Table(
     Column("done", Integer, nullable=False),
     UniqueConstraint("round_id", "ordinal"),
     Index("round_item_by_need", "round_id", "kind", "given", "ordinal"),
+    # Each deletion asks whether another item repeats this one.
+    Index(
+        "round_item_by_again",
+        "again_of",
+        sqlite_where=text("again_of IS NOT NULL"),
+        postgresql_where=text("again_of IS NOT NULL"),
+    ),
 )
 """What one task of a round shows. `kind` is work, control, again (somebody else judges it again) or repeat
 (the same annotator does). `given` counts the tasks that are assigned or done, `done` those that are done."""
@@ -419,7 +426,7 @@ judgement = Table(
     Column("key", String(32), nullable=False, unique=True),
     _ref("question_id", "question", nullable=False),
     _ref("item_id", "item", nullable=False, index=True),
-    _ref("annotator_id", "annotator", nullable=True, index=True),
+    _ref("annotator_id", "annotator", nullable=True),
     _ref("task_id", "task", nullable=True, index=True),
     Column("slot", SmallInteger),
     Column("repetition", Integer, nullable=False),
