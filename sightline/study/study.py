@@ -133,9 +133,12 @@ def open_study(path: str | Path) -> Study:
 
 
 def create_study(
-    path: str | Path, *, database_address: str = "", images: str = "", settings: str = ""
+    path: str | Path, *, database_address: str = "", images: str = "", settings: str = "", copying: str = ""
 ) -> Study:
-    """Make a new, empty study; one that exists already is left alone and reported."""
+    """Make a new, empty study; one that exists already is left alone and reported.
+
+    One that is to be a copy notes in `copying` how far it is, and opens once it is complete.
+    """
     folder = Path(path)
     if "://" in str(path):
         raise UsageError(
@@ -161,7 +164,7 @@ def create_study(
         (folder / SETTINGS_FILE).write_text(
             settings or _settings(folder.resolve().name, database_address, images), "utf-8"
         )
-        database.create(engine)
+        database.create(engine, copying)
         for file in folder.glob(f"{DATABASE_FILE}*"):
             file.chmod(0o600)
         if database_address:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
@@ -40,6 +41,7 @@ FEW = 20
 """Rows up to which PostgreSQL takes plain inserts sooner than a COPY."""
 MANY = 500
 """Rows from which PostgreSQL takes a COPY to a temporary table sooner than arrays."""
+_STREAMS = itertools.count()
 WRITER_LOCK = 7_361_164_112
 """PostgreSQL advisory lock that stands for SQLite's single writer."""
 
@@ -194,13 +196,14 @@ def explained(engine: Engine) -> Iterator[None]:
     except Exception as error:
         # Bulk loads call the driver itself, so its errors come both wrapped by SQLAlchemy and bare.
         raw = error.orig if isinstance(error, DBAPIError) else error
-        explanation = _explanation(raw, place(engine)) if _from_driver(raw) else None
+        explanation = _explanation(raw, place(engine)) if from_driver(raw) else None
         if explanation is None:
             raise
         raise explanation from None
 
 
-def _from_driver(error: BaseException | None) -> bool:
+def from_driver(error: BaseException | None) -> bool:
+    """Whether a database's driver raised this."""
     return isinstance(error, sqlite3.Error) or type(error).__module__.startswith("psycopg")
 
 
@@ -239,10 +242,12 @@ def _explanation(error: BaseException | None, where: str) -> StudyError | None:
 
 SCHEMA = "schema"
 """The setting that holds the version of the tables; 0.1 called it `version`."""
+COPYING = "copy"
+"""The setting that a study has while another one is being copied into it: how far that is."""
 
 
-def create(engine: Engine) -> None:
-    """Make the tables of a new study."""
+def create(engine: Engine, copying: str = "") -> None:
+    """Make the tables of a new study; one that is `copying` another is no study until that is done."""
     with writing(engine) as connection:
         if version(connection) is not None:
             raise StudyError(
@@ -251,7 +256,8 @@ def create(engine: Engine) -> None:
         tables.metadata.create_all(connection)
         for statement in guards.triggers(engine.dialect.name):
             connection.exec_driver_sql(statement)
-        connection.execute(tables.setting.insert().values(name=SCHEMA, value=str(tables.VERSION)))
+        rows = [(SCHEMA, str(tables.VERSION)), *([(COPYING, copying)] if copying else [])]
+        insert(connection, tables.setting, ["name", "value"], rows)
 
 
 def prepare(
@@ -260,6 +266,12 @@ def prepare(
     """Bring an older study up to date; refuse a newer one, and a database that holds none."""
     with reading(engine) as connection:
         found = version(connection)
+        if found is not None and copying(connection):
+            raise StudyError(
+                "this is half a copy: copying a study here was broken off",
+                where=place(engine),
+                remedy="Run the same sightline copy again: it goes on where it was.",
+            )
     if found == newest:
         return
     if found is None:
@@ -334,6 +346,12 @@ def version(connection: Connection) -> int | None:
             remedy="Restore it from a copy.",
         )
     return int(values[SCHEMA]) if SCHEMA in values else None
+
+
+def copying(connection: Connection) -> str:
+    """How far the copy of another study into this one is; "" where none is under way."""
+    query = select(tables.setting.c.value).where(tables.setting.c.name == COPYING)
+    return str(connection.execute(query).scalar() or "")
 
 
 def insert(
@@ -432,7 +450,7 @@ def look_up(
         if isinstance(table.c[name].type, JSON):
             cells[at] = f"CAST({cells[at]} AS TEXT)"
     same = " AND ".join(f't."{name}" = w."{name}"' for name in by)
-    found = f'wanted w {joined(connection, table, "t", by)} ON {same}'
+    found = f"wanted w {joined(connection, table, 't', by)} ON {same}"
     return fetch(connection, f"SELECT {', '.join(cells)} FROM {found}")
 
 
@@ -485,6 +503,24 @@ def fetch(connection: Connection, query: str, values: Values = None) -> list[tup
     found = cursor.fetchall()
     cursor.close()
     return list(found)
+
+
+def stream(
+    connection: Connection, query: str, values: Sequence[Any] = (), size: int = 10_000
+) -> Iterator[list[tuple[Any, ...]]]:
+    """The rows of a query in parts, of which one is in memory; PostgreSQL keeps the others. ? is a value."""
+    if connection.dialect.name == "postgresql":
+        driver: Any = connection.connection.driver_connection
+        cursor = driver.cursor(name=f"stream_{next(_STREAMS)}")
+        cursor.execute(query.replace("?", "%s"), values)
+    else:
+        cursor = connection.connection.cursor()
+        cursor.execute(query, values)
+    try:
+        while part := cursor.fetchmany(size):
+            yield part
+    finally:
+        cursor.close()
 
 
 def execute(connection: Connection, statement: str, values: Mapping[str, Any]) -> None:
