@@ -20,10 +20,12 @@ from pathlib import Path
 from typing import Any
 
 from load import records
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Table, create_engine
 
+from sightline.study import copy
 from sightline.study.schema import database, tables
 from sightline.study.study import Study, create_study
+from sightline.study.writing.copying import rows_in_order
 from sightline.study.writing.loading import load
 
 A_PROMPT = 40
@@ -273,11 +275,75 @@ def _partition_reads(study: Study, made: str, name: str, n: int) -> None:
         line("PostgreSQL", f"{made}: TRUNCATE of one", n, timed(lambda: _execute(study, "TRUNCATE list_5")))
 
 
+def copies(where: str, source: Study, target: str, folder: Path) -> None:
+    """A checked copy of a study, against writing the same rows plainly into equal tables without triggers."""
+    held = [tables.prompt, tables.collection, tables.image, tables.measure, tables.score]
+    with database.reading(source.engine) as connection:
+        rows = {table: [row for part in rows_in_order(connection, table) for row in part] for table in held}
+    n = sum(map(len, rows.values()))
+    plain = plainly(rows, target, folder)
+    rows.clear()
+    took = timed(lambda: copy(source, folder / "copy", database=target))
+    line(where, "checked copy of prompts, images, scores", n, took, plain)
+
+
+def _emptied(address: str) -> None:
+    import psycopg
+
+    with psycopg.connect(address, autocommit=True) as server:
+        server.execute("SET client_min_messages = warning")
+        server.execute("DROP SCHEMA public CASCADE")
+        server.execute("CREATE SCHEMA public")
+
+
+def plainly(rows: dict[Table, list[tuple[Any, ...]]], address: str, folder: Path) -> float:
+    """Seconds of COPY or executemany for these rows."""
+    if address:
+        import psycopg
+
+        with psycopg.connect(address) as server:
+            engine = database.connect(address)
+            tables.metadata.create_all(engine)
+            engine.dispose()
+            took = 0.0
+            for table, held in rows.items():
+                server.execute(f'CREATE TABLE plain_{table.name} (LIKE "{table.name}" INCLUDING ALL)')
+
+                def copied(table: Table = table, held: list[tuple[Any, ...]] = held) -> None:
+                    with (
+                        server.cursor() as cursor,
+                        cursor.copy(f"COPY plain_{table.name} FROM STDIN") as copy,
+                    ):
+                        for row in held:
+                            copy.write_row(row)
+
+                took += timed(copied)
+            took += timed(server.commit)
+        _emptied(address)
+        return took
+    engine = create_engine(f"sqlite:///{folder / 'plain.sqlite'}")
+    tables.metadata.create_all(engine)
+    engine.dispose()
+    connection = sqlite3.connect(folder / "plain.sqlite", isolation_level=None)
+    connection.execute("PRAGMA journal_mode=WAL")
+
+    def executed() -> None:
+        connection.execute("BEGIN")
+        for table, held in rows.items():
+            marks = ", ".join("?" * len(table.columns))
+            connection.executemany(f'INSERT INTO "{table.name}" VALUES ({marks})', held)
+        connection.execute("COMMIT")
+
+    took = timed(executed)
+    connection.close()
+    return took
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--scores", type=int, default=1_000_000)
     parser.add_argument("--answers", type=int, default=200_000)
-    parser.add_argument("--only", default="scores,answers,indexes,partitions")
+    parser.add_argument("--only", default="scores,answers,copy,indexes,partitions")
     given = parser.parse_args()
     only = given.only.split(",")
     with tempfile.TemporaryDirectory(prefix="sightline-") as root:
@@ -288,6 +354,16 @@ def main() -> None:
                     score_rows(where, *make(where), given.scores)
                 if "answers" in only:
                     answer_rows(where, make(where)[0], given.answers)
+                if "copy" in only:
+                    source, address = make("PostgreSQL" if where == "SQLite" else "SQLite"), make(where)[1]
+                    seed(source[0], given.scores // 4)
+                    with database.writing(source[0].engine) as connection:
+                        for part in parts(rows_of(1, given.scores // 4), 20_000):
+                            database.insert(connection, tables.score, SCORE, part)
+                    if address:
+                        _emptied(address)
+                    with tempfile.TemporaryDirectory(prefix="sightline-") as folder:
+                        copies(f"to {where}", source[0], address, Path(folder))
                 if "indexes" in only:
                     index_costs(where, make(where)[0], given.scores // 4)
             if "partitions" in only:

@@ -323,8 +323,7 @@ CREATE TABLE evidence (
     system_id BIGINT NOT NULL,
     image_id BIGINT NOT NULL,
     json JSON NOT NULL,
-    PRIMARY KEY (measure_id, prompt_id, system_id, image_id),
-    FOREIGN KEY(measure_id) REFERENCES measure (id)
+    PRIMARY KEY (measure_id, prompt_id, system_id, image_id)
 )
 ;
 CREATE INDEX evidence_by_image ON evidence (image_id) WHERE image_id <> 0
@@ -417,7 +416,6 @@ CREATE TABLE score (
     PRIMARY KEY (measure_id, prompt_id, system_id, image_id),
     CONSTRAINT value_finite CHECK (value BETWEEN -1.7e308 AND 1.7e308),
     CONSTRAINT value_or_reason CHECK ((value IS NULL) = (reason IS NOT NULL)),
-    FOREIGN KEY(measure_id) REFERENCES measure (id),
     FOREIGN KEY(source_id) REFERENCES source (id)
 )
 ;
@@ -490,8 +488,7 @@ CREATE TABLE prediction (
     high DOUBLE PRECISION,
     reason TEXT,
     PRIMARY KEY (fit_id, prompt_id, system_id, image_id),
-    CONSTRAINT value_finite CHECK (value BETWEEN -1.7e308 AND 1.7e308),
-    FOREIGN KEY(fit_id) REFERENCES fit (id)
+    CONSTRAINT value_finite CHECK (value BETWEEN -1.7e308 AND 1.7e308)
 )
 ;
 CREATE INDEX prediction_by_image ON prediction (image_id) WHERE image_id <> 0
@@ -555,6 +552,18 @@ CREATE TRIGGER answer_insert AFTER INSERT ON answer REFERENCING NEW TABLE AS add
 ;
 CREATE TRIGGER answer_update AFTER UPDATE ON answer REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION answer_added()
 ;
+CREATE OR REPLACE FUNCTION evidence_added() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF EXISTS (SELECT 1 FROM added a WHERE a.measure_id <> 0 AND NOT EXISTS (SELECT 1 FROM measure t WHERE t.id = a.measure_id)) THEN RAISE foreign_key_violation USING MESSAGE = 'FOREIGN KEY constraint failed: evidence.measure_id'; END IF; IF EXISTS (SELECT 1 FROM added a WHERE a.prompt_id <> 0 AND NOT EXISTS (SELECT 1 FROM prompt t WHERE t.id = a.prompt_id)) THEN RAISE foreign_key_violation USING MESSAGE = 'FOREIGN KEY constraint failed: evidence.prompt_id'; END IF; IF EXISTS (SELECT 1 FROM added a WHERE a.system_id <> 0 AND NOT EXISTS (SELECT 1 FROM system t WHERE t.id = a.system_id)) THEN RAISE foreign_key_violation USING MESSAGE = 'FOREIGN KEY constraint failed: evidence.system_id'; END IF; IF EXISTS (SELECT 1 FROM added a WHERE a.image_id <> 0 AND NOT EXISTS (SELECT 1 FROM image t WHERE t.id = a.image_id)) THEN RAISE foreign_key_violation USING MESSAGE = 'FOREIGN KEY constraint failed: evidence.image_id'; END IF; RETURN NULL; END $$
+;
+CREATE TRIGGER evidence_insert AFTER INSERT ON evidence REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION evidence_added()
+;
+CREATE OR REPLACE FUNCTION score_added() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF EXISTS (SELECT 1 FROM added a WHERE a.measure_id <> 0 AND NOT EXISTS (SELECT 1 FROM measure t WHERE t.id = a.measure_id)) THEN RAISE foreign_key_violation USING MESSAGE = 'FOREIGN KEY constraint failed: score.measure_id'; END IF; IF EXISTS (SELECT 1 FROM added a WHERE a.prompt_id <> 0 AND NOT EXISTS (SELECT 1 FROM prompt t WHERE t.id = a.prompt_id)) THEN RAISE foreign_key_violation USING MESSAGE = 'FOREIGN KEY constraint failed: score.prompt_id'; END IF; IF EXISTS (SELECT 1 FROM added a WHERE a.system_id <> 0 AND NOT EXISTS (SELECT 1 FROM system t WHERE t.id = a.system_id)) THEN RAISE foreign_key_violation USING MESSAGE = 'FOREIGN KEY constraint failed: score.system_id'; END IF; IF EXISTS (SELECT 1 FROM added a WHERE a.image_id <> 0 AND NOT EXISTS (SELECT 1 FROM image t WHERE t.id = a.image_id)) THEN RAISE foreign_key_violation USING MESSAGE = 'FOREIGN KEY constraint failed: score.image_id'; END IF; RETURN NULL; END $$
+;
+CREATE TRIGGER score_insert AFTER INSERT ON score REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION score_added()
+;
+CREATE OR REPLACE FUNCTION prediction_added() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF EXISTS (SELECT 1 FROM added a WHERE a.fit_id <> 0 AND NOT EXISTS (SELECT 1 FROM fit t WHERE t.id = a.fit_id)) THEN RAISE foreign_key_violation USING MESSAGE = 'FOREIGN KEY constraint failed: prediction.fit_id'; END IF; IF EXISTS (SELECT 1 FROM added a WHERE a.prompt_id <> 0 AND NOT EXISTS (SELECT 1 FROM prompt t WHERE t.id = a.prompt_id)) THEN RAISE foreign_key_violation USING MESSAGE = 'FOREIGN KEY constraint failed: prediction.prompt_id'; END IF; IF EXISTS (SELECT 1 FROM added a WHERE a.system_id <> 0 AND NOT EXISTS (SELECT 1 FROM system t WHERE t.id = a.system_id)) THEN RAISE foreign_key_violation USING MESSAGE = 'FOREIGN KEY constraint failed: prediction.system_id'; END IF; IF EXISTS (SELECT 1 FROM added a WHERE a.image_id <> 0 AND NOT EXISTS (SELECT 1 FROM image t WHERE t.id = a.image_id)) THEN RAISE foreign_key_violation USING MESSAGE = 'FOREIGN KEY constraint failed: prediction.image_id'; END IF; RETURN NULL; END $$
+;
+CREATE TRIGGER prediction_insert AFTER INSERT ON prediction REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION prediction_added()
+;
 CREATE OR REPLACE FUNCTION item_added() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF EXISTS (SELECT 1 FROM added a WHERE a.prompt_id <> 0 AND NOT EXISTS (SELECT 1 FROM prompt t WHERE t.id = a.prompt_id)) THEN RAISE foreign_key_violation USING MESSAGE = 'FOREIGN KEY constraint failed: item.prompt_id'; END IF; IF EXISTS (SELECT 1 FROM added a WHERE a.system_id <> 0 AND NOT EXISTS (SELECT 1 FROM system t WHERE t.id = a.system_id)) THEN RAISE foreign_key_violation USING MESSAGE = 'FOREIGN KEY constraint failed: item.system_id'; END IF; IF EXISTS (SELECT 1 FROM added a WHERE a.image_id <> 0 AND NOT EXISTS (SELECT 1 FROM image t WHERE t.id = a.image_id)) THEN RAISE foreign_key_violation USING MESSAGE = 'FOREIGN KEY constraint failed: item.image_id'; END IF; IF EXISTS (SELECT 1 FROM added a WHERE a.image_b <> 0 AND NOT EXISTS (SELECT 1 FROM image t WHERE t.id = a.image_b)) THEN RAISE foreign_key_violation USING MESSAGE = 'FOREIGN KEY constraint failed: item.image_b'; END IF; IF EXISTS (SELECT 1 FROM added a WHERE a.image_c <> 0 AND NOT EXISTS (SELECT 1 FROM image t WHERE t.id = a.image_c)) THEN RAISE foreign_key_violation USING MESSAGE = 'FOREIGN KEY constraint failed: item.image_c'; END IF; IF EXISTS (SELECT 1 FROM added a WHERE a.system_b <> 0 AND NOT EXISTS (SELECT 1 FROM system t WHERE t.id = a.system_b)) THEN RAISE foreign_key_violation USING MESSAGE = 'FOREIGN KEY constraint failed: item.system_b'; END IF; RETURN NULL; END $$
 ;
 CREATE TRIGGER item_insert AFTER INSERT ON item REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION item_added()
@@ -564,18 +573,6 @@ CREATE TRIGGER item_update AFTER UPDATE ON item REFERENCING NEW TABLE AS added F
 CREATE OR REPLACE FUNCTION image_tag_added() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF EXISTS (SELECT 1 FROM added a WHERE a.prompt_id <> 0 AND NOT EXISTS (SELECT 1 FROM prompt t WHERE t.id = a.prompt_id)) THEN RAISE foreign_key_violation USING MESSAGE = 'FOREIGN KEY constraint failed: image_tag.prompt_id'; END IF; IF EXISTS (SELECT 1 FROM added a WHERE a.image_id <> 0 AND NOT EXISTS (SELECT 1 FROM image t WHERE t.id = a.image_id)) THEN RAISE foreign_key_violation USING MESSAGE = 'FOREIGN KEY constraint failed: image_tag.image_id'; END IF; RETURN NULL; END $$
 ;
 CREATE TRIGGER image_tag_insert AFTER INSERT ON image_tag REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION image_tag_added()
-;
-CREATE OR REPLACE FUNCTION score_added() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF EXISTS (SELECT 1 FROM added a WHERE a.prompt_id <> 0 AND NOT EXISTS (SELECT 1 FROM prompt t WHERE t.id = a.prompt_id)) THEN RAISE foreign_key_violation USING MESSAGE = 'FOREIGN KEY constraint failed: score.prompt_id'; END IF; IF EXISTS (SELECT 1 FROM added a WHERE a.system_id <> 0 AND NOT EXISTS (SELECT 1 FROM system t WHERE t.id = a.system_id)) THEN RAISE foreign_key_violation USING MESSAGE = 'FOREIGN KEY constraint failed: score.system_id'; END IF; IF EXISTS (SELECT 1 FROM added a WHERE a.image_id <> 0 AND NOT EXISTS (SELECT 1 FROM image t WHERE t.id = a.image_id)) THEN RAISE foreign_key_violation USING MESSAGE = 'FOREIGN KEY constraint failed: score.image_id'; END IF; RETURN NULL; END $$
-;
-CREATE TRIGGER score_insert AFTER INSERT ON score REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION score_added()
-;
-CREATE OR REPLACE FUNCTION evidence_added() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF EXISTS (SELECT 1 FROM added a WHERE a.prompt_id <> 0 AND NOT EXISTS (SELECT 1 FROM prompt t WHERE t.id = a.prompt_id)) THEN RAISE foreign_key_violation USING MESSAGE = 'FOREIGN KEY constraint failed: evidence.prompt_id'; END IF; IF EXISTS (SELECT 1 FROM added a WHERE a.system_id <> 0 AND NOT EXISTS (SELECT 1 FROM system t WHERE t.id = a.system_id)) THEN RAISE foreign_key_violation USING MESSAGE = 'FOREIGN KEY constraint failed: evidence.system_id'; END IF; IF EXISTS (SELECT 1 FROM added a WHERE a.image_id <> 0 AND NOT EXISTS (SELECT 1 FROM image t WHERE t.id = a.image_id)) THEN RAISE foreign_key_violation USING MESSAGE = 'FOREIGN KEY constraint failed: evidence.image_id'; END IF; RETURN NULL; END $$
-;
-CREATE TRIGGER evidence_insert AFTER INSERT ON evidence REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION evidence_added()
-;
-CREATE OR REPLACE FUNCTION prediction_added() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF EXISTS (SELECT 1 FROM added a WHERE a.prompt_id <> 0 AND NOT EXISTS (SELECT 1 FROM prompt t WHERE t.id = a.prompt_id)) THEN RAISE foreign_key_violation USING MESSAGE = 'FOREIGN KEY constraint failed: prediction.prompt_id'; END IF; IF EXISTS (SELECT 1 FROM added a WHERE a.system_id <> 0 AND NOT EXISTS (SELECT 1 FROM system t WHERE t.id = a.system_id)) THEN RAISE foreign_key_violation USING MESSAGE = 'FOREIGN KEY constraint failed: prediction.system_id'; END IF; IF EXISTS (SELECT 1 FROM added a WHERE a.image_id <> 0 AND NOT EXISTS (SELECT 1 FROM image t WHERE t.id = a.image_id)) THEN RAISE foreign_key_violation USING MESSAGE = 'FOREIGN KEY constraint failed: prediction.image_id'; END IF; RETURN NULL; END $$
-;
-CREATE TRIGGER prediction_insert AFTER INSERT ON prediction REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION prediction_added()
 ;
 CREATE OR REPLACE FUNCTION collection_removed() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF EXISTS (SELECT 1 FROM image c JOIN removed r ON c.collection_id = r.id AND c.collection_id <> 0) THEN RAISE foreign_key_violation USING MESSAGE = 'FOREIGN KEY constraint failed: image.collection_id'; END IF; RETURN NULL; END $$
 ;
@@ -600,4 +597,12 @@ CREATE TRIGGER image_delete AFTER DELETE ON image REFERENCING OLD TABLE AS remov
 CREATE OR REPLACE FUNCTION settings_removed() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF EXISTS (SELECT 1 FROM answer c JOIN removed r ON c.settings_id = r.id AND c.settings_id <> 0) THEN RAISE foreign_key_violation USING MESSAGE = 'FOREIGN KEY constraint failed: answer.settings_id'; END IF; RETURN NULL; END $$
 ;
 CREATE TRIGGER settings_delete AFTER DELETE ON settings REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION settings_removed()
+;
+CREATE OR REPLACE FUNCTION measure_removed() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF EXISTS (SELECT 1 FROM evidence c JOIN removed r ON c.measure_id = r.id AND c.measure_id <> 0) THEN RAISE foreign_key_violation USING MESSAGE = 'FOREIGN KEY constraint failed: evidence.measure_id'; END IF; IF EXISTS (SELECT 1 FROM score c JOIN removed r ON c.measure_id = r.id AND c.measure_id <> 0) THEN RAISE foreign_key_violation USING MESSAGE = 'FOREIGN KEY constraint failed: score.measure_id'; END IF; RETURN NULL; END $$
+;
+CREATE TRIGGER measure_delete AFTER DELETE ON measure REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION measure_removed()
+;
+CREATE OR REPLACE FUNCTION fit_removed() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF EXISTS (SELECT 1 FROM prediction c JOIN removed r ON c.fit_id = r.id AND c.fit_id <> 0) THEN RAISE foreign_key_violation USING MESSAGE = 'FOREIGN KEY constraint failed: prediction.fit_id'; END IF; RETURN NULL; END $$
+;
+CREATE TRIGGER fit_delete AFTER DELETE ON fit REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION fit_removed()
 ;

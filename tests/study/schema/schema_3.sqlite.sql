@@ -416,9 +416,9 @@ CREATE TABLE score (
     reason TEXT,
     source_id INTEGER,
     PRIMARY KEY (measure_id, prompt_id, system_id, image_id),
+    FOREIGN KEY(measure_id) REFERENCES measure (id),
     CONSTRAINT value_finite CHECK (value BETWEEN -1.7e308 AND 1.7e308),
     CONSTRAINT value_or_reason CHECK ((value IS NULL) = (reason IS NOT NULL)),
-    FOREIGN KEY(measure_id) REFERENCES measure (id),
     FOREIGN KEY(source_id) REFERENCES source (id)
 )
  WITHOUT ROWID
@@ -490,8 +490,8 @@ CREATE TABLE prediction (
     high DOUBLE,
     reason TEXT,
     PRIMARY KEY (fit_id, prompt_id, system_id, image_id),
-    CONSTRAINT value_finite CHECK (value BETWEEN -1.7e308 AND 1.7e308),
-    FOREIGN KEY(fit_id) REFERENCES fit (id)
+    FOREIGN KEY(fit_id) REFERENCES fit (id),
+    CONSTRAINT value_finite CHECK (value BETWEEN -1.7e308 AND 1.7e308)
 )
  WITHOUT ROWID
 ;
