@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from sightline.study.backup import restore as restore
     from sightline.study.bill import bill as bill
     from sightline.study.cache import cache as cache
+    from sightline.study.copy import copy as copy
     from sightline.study.doctor import doctor as doctor
     from sightline.study.init import init as init
     from sightline.study.study import create_study as create

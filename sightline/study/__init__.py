@@ -1,4 +1,4 @@
-"""A study on disk or in PostgreSQL: tables, files, vectors, cache; init, backup, restore, doctor, cache."""
+"""A study on disk or in PostgreSQL: tables, files, vectors; init, copy, backup, restore, doctor, cache."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from sightline.study.bill import bill as bill
     from sightline.study.cache import Cache as Cache
     from sightline.study.cache import cache as cache
+    from sightline.study.copy import Copied as Copied
+    from sightline.study.copy import copy as copy
     from sightline.study.doctor import Diagnosis as Diagnosis
     from sightline.study.doctor import doctor as doctor
     from sightline.study.init import NewStudy as NewStudy

@@ -500,13 +500,15 @@ def scores(study: Readable, identity: str) -> pl.DataFrame:
 
 def stored_scores(study: Readable, identity: str) -> pl.DataFrame:
     """The scores of one measure as stored: some may be of contents that have changed since."""
+    # By its id, not its identity: PostgreSQL plans for the scores this measure has, not for any measure's.
+    known = fetch_rows(study, "SELECT id FROM measure WHERE identity = :identity", identity=identity)
     return frame(
         study,
         "SELECT m.kind, c.inputs, c.prompt_id, c.system_id, c.image_id, c.value, c.reason FROM score c "
-        "JOIN measure m ON m.id = c.measure_id WHERE m.identity = :identity "
+        "JOIN measure m ON m.id = c.measure_id WHERE c.measure_id = :measure "
         "ORDER BY c.prompt_id, c.system_id, c.image_id",
         "kind inputs:int prompt_id:int system_id:int image_id:int value:float reason",
-        identity=identity,
+        measure=known[0][0] if known else 0,
     )
 
 

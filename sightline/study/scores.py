@@ -208,15 +208,14 @@ def _evidence(study: Study, measure_id: int, inputs: set[int]) -> dict[int, dict
         return {}
     with database.reading(study.engine) as connection:
         database.matching(connection, [("inputs", "BIGINT")], [(value,) for value in inputs])
-        rows = connection.execute(
-            text(
-                "SELECT c.inputs, e.json FROM wanted w "
-                "JOIN score c ON c.measure_id = :measure AND c.inputs = w.inputs "
-                "JOIN evidence e ON e.measure_id = c.measure_id AND e.prompt_id = c.prompt_id "
-                "AND e.system_id = c.system_id AND e.image_id = c.image_id"
-            ),
-            {"measure": measure_id},
-        ).fetchall()
+        by_inputs = database.joined(connection, tables.score, "c", ("measure_id", "inputs"))
+        rows = database.fetch(
+            connection,
+            f"SELECT c.inputs, e.json FROM wanted w {by_inputs} ON c.measure_id = :m AND c.inputs = w.inputs "
+            "JOIN evidence e ON e.measure_id = c.measure_id AND e.prompt_id = c.prompt_id "
+            "AND e.system_id = c.system_id AND e.image_id = c.image_id",
+            {"m": measure_id},
+        )
     return {int(key): reading.decoded(cell) for key, cell in rows}
 
 

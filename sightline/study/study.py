@@ -18,6 +18,7 @@ from sightline.regular import read_regular
 from sightline.study import listing, reading
 from sightline.study.files import ImageFiles
 from sightline.study.schema import database, tables
+from sightline.study.schema.pooling import USUAL, Pool
 from sightline.study.vectors import Vectors
 
 if TYPE_CHECKING:
@@ -112,7 +113,8 @@ def open_study(path: str | Path) -> Study:
     settings = read_settings(folder / SETTINGS_FILE)
     elsewhere = settings.get("store", {}).get("database")
     if elsewhere:
-        engine = database.connect(str(elsewhere))
+        pool = Pool.given(settings["store"], str(folder / SETTINGS_FILE))
+        engine = database.connect(str(elsewhere), pool)
         files = ImageFiles(str(settings["store"].get("images") or folder))
     else:
         file = folder / DATABASE_FILE
@@ -131,9 +133,12 @@ def open_study(path: str | Path) -> Study:
 
 
 def create_study(
-    path: str | Path, *, database_address: str = "", images: str = "", settings: str = ""
+    path: str | Path, *, database_address: str = "", images: str = "", settings: str = "", copying: str = ""
 ) -> Study:
-    """Make a new, empty study; one that exists already is left alone and reported."""
+    """Make a new, empty study; one that exists already is left alone and reported.
+
+    One that is to be a copy notes in `copying` how far it is, and opens once it is complete.
+    """
     folder = Path(path)
     if "://" in str(path):
         raise UsageError(
@@ -159,7 +164,7 @@ def create_study(
         (folder / SETTINGS_FILE).write_text(
             settings or _settings(folder.resolve().name, database_address, images), "utf-8"
         )
-        database.create(engine)
+        database.create(engine, copying)
         for file in folder.glob(f"{DATABASE_FILE}*"):
             file.chmod(0o600)
         if database_address:
@@ -245,9 +250,12 @@ def _open_address(address: str) -> Study:
         settings = dict(database.fetch(connection, "SELECT name, value FROM setting"))
     root = settings.get("files", "")
     local = Path(root) if root and "://" not in root else _cache() / settings.get("name", "study")
-    return Study(
-        settings.get("name", "study"), engine, ImageFiles(root), local, read_settings(local / SETTINGS_FILE)
-    )
+    wishes = read_settings(local / SETTINGS_FILE)
+    pool = Pool.given(wishes.get("store", {}), str(local / SETTINGS_FILE))
+    if pool != USUAL:
+        engine.dispose()
+        engine = database.connect(address, pool)
+    return Study(settings.get("name", "study"), engine, ImageFiles(root), local, wishes)
 
 
 def _cache() -> Path:

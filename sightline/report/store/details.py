@@ -121,10 +121,11 @@ _ABOUT = (
 """That an item `s` is about a row: its image, alone or among others, its system's answers, or its prompt."""
 _ITEMS = (
     "SELECT s.id FROM item s WHERE s.image_id = :image AND :image > 0 UNION "
-    "SELECT s.id FROM item s WHERE s.image_b = :image AND :image > 0 UNION "
-    "SELECT s.id FROM item s WHERE s.image_c = :image AND :image > 0 UNION "
+    "SELECT s.id FROM item s WHERE s.image_b = :image AND s.image_b <> 0 UNION "
+    "SELECT s.id FROM item s WHERE s.image_c = :image AND s.image_c <> 0 UNION "
     "SELECT s.id FROM item s WHERE s.prompt_id = :prompt AND s.image_id = 0 AND :prompt > 0"
 )
+"""The items that may be; `<> 0` lets SQLite use the indexes that leave it out."""
 
 
 def votes_on(connection: Connection, prompt: int, system: int, image: int) -> list[tuple[Any, ...]]:
@@ -151,9 +152,9 @@ def truths_of(connection: Connection, prompt: int, system: int, image: int) -> l
 
 _OF_ROW = (
     "c.prompt_id IN (0, :prompt) AND c.system_id IN (0, :system) AND c.image_id IN (0, :image) "
-    "AND (c.prompt_id > 0 OR c.system_id > 0 OR c.image_id > 0)"
+    "AND ((c.prompt_id = :prompt AND c.prompt_id <> 0) OR (c.image_id = :image AND c.image_id <> 0))"
 )
-"""That a score or a prediction `c` is about a row."""
+"""That a score or a prediction `c` is about a row: of its prompt or of its image."""
 
 
 def scores_of(connection: Connection, prompt: int, system: int, image: int) -> list[tuple[Any, ...]]:
@@ -163,9 +164,7 @@ def scores_of(connection: Connection, prompt: int, system: int, image: int) -> l
         "c.reason, e.json, s.path FROM score c JOIN measure m ON m.id = c.measure_id "
         "LEFT JOIN source s ON s.id = c.source_id LEFT JOIN evidence e "
         "ON e.measure_id = c.measure_id AND e.prompt_id = c.prompt_id AND e.system_id = c.system_id "
-        f"AND e.image_id = c.image_id WHERE {_OF_ROW} "
-        "AND ((:prompt > 0 AND c.prompt_id = :prompt) OR (:image > 0 AND c.image_id = :image)) "
-        "ORDER BY m.spec, m.id"
+        f"AND e.image_id = c.image_id WHERE {_OF_ROW} ORDER BY m.spec, m.id"
     )
     return database.fetch(connection, query, {"prompt": prompt, "system": system, "image": image})
 
@@ -184,7 +183,6 @@ def predictions_of(connection: Connection, prompt: int, system: int, image: int)
         "SELECT f.id, f.spec, q.name, f.settlement_id, c.value, c.low, c.high, c.reason FROM prediction c "
         "JOIN fit f ON f.id = c.fit_id JOIN settlement e ON e.id = f.settlement_id "
         f"JOIN question q ON q.id = e.question_id WHERE {_OF_ROW} AND f.spec NOT LIKE '%{FOR}%' "
-        "AND ((:prompt > 0 AND c.prompt_id = :prompt) OR (:image > 0 AND c.image_id = :image)) "
         "ORDER BY q.name, f.spec, f.id"
     )
     return database.fetch(connection, query, {"prompt": prompt, "system": system, "image": image})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
@@ -27,15 +28,20 @@ from sqlalchemy import (
     select,
 )
 from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.exc import TimeoutError as NoFreeConnection
 
 from sightline.errors import DataError, MissingPackage, StudyError, UsageError
 from sightline.study.schema import guards, patience, tables
 from sightline.study.schema.migrations import Step, steps
+from sightline.study.schema.pooling import USUAL, Pool
 
 Values = Mapping[str, Any] | Sequence[Any] | None
 WAIT_SECONDS = 30
 FEW = 20
 """Rows up to which PostgreSQL takes plain inserts sooner than a COPY."""
+MANY = 500
+"""Rows from which PostgreSQL takes a COPY to a temporary table sooner than arrays."""
+_STREAMS = itertools.count()
 WRITER_LOCK = 7_361_164_112
 """PostgreSQL advisory lock that stands for SQLite's single writer."""
 
@@ -53,10 +59,12 @@ def connect_file(file: Path) -> Engine:
     return engine
 
 
-def connect(address: str) -> Engine:
+def connect(address: str, pool: Pool = USUAL) -> Engine:
     """An engine for `postgresql://...`, with the settings a study relies on.
 
     A password need not be part of the address: PGPASSWORD or ~/.pgpass give it, as always with PostgreSQL.
+    Nothing rests on a connection beyond a transaction, so that PgBouncer in transaction mode may be between:
+    the writer's lock, settings and temporary tables all end with it.
     """
     if not address.startswith(("postgresql://", "postgres://", "postgresql+psycopg://")):
         raise UsageError(
@@ -67,7 +75,15 @@ def connect(address: str) -> Engine:
         import psycopg  # noqa: F401
     except ImportError:
         raise MissingPackage("PostgreSQL needs psycopg", remedy="pip install 'sightline[postgres]'") from None
-    engine = create_engine(_url(address), pool_pre_ping=True)
+    engine = create_engine(
+        _url(address),
+        pool_pre_ping=True,
+        pool_size=pool.pool_size,
+        max_overflow=pool.pool_overflow,
+        pool_timeout=pool.pool_wait_seconds,
+        pool_recycle=pool.pool_recycle_seconds,
+        connect_args={} if pool.prepared else {"prepare_threshold": None},
+    )
     patience.watch(engine)
     return engine
 
@@ -171,16 +187,23 @@ def explained(engine: Engine) -> Iterator[None]:
     """Turns what a database says into what a user can do."""
     try:
         yield
+    except NoFreeConnection:
+        raise StudyError(
+            "all connections of this process to the database have been in use for too long",
+            where=place(engine),
+            remedy="Try again; or raise pool_size in [store] of study.toml.",
+        ) from None
     except Exception as error:
         # Bulk loads call the driver itself, so its errors come both wrapped by SQLAlchemy and bare.
         raw = error.orig if isinstance(error, DBAPIError) else error
-        explanation = _explanation(raw, place(engine)) if _from_driver(raw) else None
+        explanation = _explanation(raw, place(engine)) if from_driver(raw) else None
         if explanation is None:
             raise
         raise explanation from None
 
 
-def _from_driver(error: BaseException | None) -> bool:
+def from_driver(error: BaseException | None) -> bool:
+    """Whether a database's driver raised this."""
     return isinstance(error, sqlite3.Error) or type(error).__module__.startswith("psycopg")
 
 
@@ -204,6 +227,12 @@ def _explanation(error: BaseException | None, where: str) -> StudyError | None:
         remedy = "Give it in the environment (PGPASSWORD) or in ~/.pgpass; study.toml never holds it."
     elif "unable to open" in low:
         what, remedy = "the study's database cannot be opened", "Check its folder and your permissions."
+    elif "too many clients" in low or "connection slots" in low:
+        what = f"the database takes no more connections: {said}"
+        remedy = "Lower pool_size in [store] of study.toml, raise max_connections, or put PgBouncer in front."
+    elif any(each in low for each in ("terminating connection", "closed the connection", "connection is")):
+        what = f"the connection to the database was lost: {said.splitlines()[0]}"
+        remedy = "Run it again: what was not confirmed was not changed."
     elif any(kind.__name__ == "OperationalError" for kind in type(error).__mro__):
         what, remedy = f"the database does not answer: {said}", "Check its address and that it is running."
     else:
@@ -213,10 +242,12 @@ def _explanation(error: BaseException | None, where: str) -> StudyError | None:
 
 SCHEMA = "schema"
 """The setting that holds the version of the tables; 0.1 called it `version`."""
+COPYING = "copy"
+"""The setting that a study has while another one is being copied into it: how far that is."""
 
 
-def create(engine: Engine) -> None:
-    """Make the tables of a new study."""
+def create(engine: Engine, copying: str = "") -> None:
+    """Make the tables of a new study; one that is `copying` another is no study until that is done."""
     with writing(engine) as connection:
         if version(connection) is not None:
             raise StudyError(
@@ -225,7 +256,8 @@ def create(engine: Engine) -> None:
         tables.metadata.create_all(connection)
         for statement in guards.triggers(engine.dialect.name):
             connection.exec_driver_sql(statement)
-        connection.execute(tables.setting.insert().values(name=SCHEMA, value=str(tables.VERSION)))
+        rows = [(SCHEMA, str(tables.VERSION)), *([(COPYING, copying)] if copying else [])]
+        insert(connection, tables.setting, ["name", "value"], rows)
 
 
 def prepare(
@@ -234,6 +266,12 @@ def prepare(
     """Bring an older study up to date; refuse a newer one, and a database that holds none."""
     with reading(engine) as connection:
         found = version(connection)
+        if found is not None and copying(connection):
+            raise StudyError(
+                "this is half a copy: copying a study here was broken off",
+                where=place(engine),
+                remedy="Run the same sightline copy again: it goes on where it was.",
+            )
     if found == newest:
         return
     if found is None:
@@ -310,6 +348,12 @@ def version(connection: Connection) -> int | None:
     return int(values[SCHEMA]) if SCHEMA in values else None
 
 
+def copying(connection: Connection) -> str:
+    """How far the copy of another study into this one is; "" where none is under way."""
+    query = select(tables.setting.c.value).where(tables.setting.c.name == COPYING)
+    return str(connection.execute(query).scalar() or "")
+
+
 def insert(
     connection: Connection, table: Table, columns: Sequence[str], rows: Sequence[Sequence[Any]]
 ) -> None:
@@ -367,13 +411,29 @@ def upsert(
         # One statement for all rows, since triggers check each as a whole; it may write a row only once.
         at = [columns.index(column.name) for column in table.primary_key]
         rows = list({tuple(row[n] for n in at): row for row in rows}.values())
-        kinds = [table.columns[column].type.compile(dialect=connection.dialect) for column in columns]
-        cells = ", ".join(f"CAST(%s AS {kind}[])" for kind in kinds)
-        statement = f'INSERT INTO "{table.name}" ({names}) SELECT * FROM unnest({cells}) {conflict}'
-        connection.exec_driver_sql(statement, tuple([*column] for column in zip(*rows, strict=True)))
+        given, values = _as_one_table(connection, table, columns, rows)
+        statement = f'INSERT INTO "{table.name}" ({names}) SELECT * FROM {given} {conflict}'
+        connection.exec_driver_sql(statement, values)
         return
     marks = ", ".join("?" * len(columns))
     execute_many(connection, f'INSERT INTO "{table.name}" ({names}) VALUES ({marks}) {conflict}', rows)
+
+
+def _as_one_table(
+    connection: Connection, table: Table, columns: Sequence[str], rows: Sequence[Sequence[Any]]
+) -> tuple[str, tuple[Any, ...]]:
+    """Rows as what PostgreSQL can select from, and the values that go with it: arrays, or copied if many."""
+    if len(rows) < MANY:
+        kinds = [table.columns[column].type.compile(dialect=connection.dialect) for column in columns]
+        cells = ", ".join(f"CAST(%s AS {kind}[])" for kind in kinds)
+        return f"unnest({cells})", tuple([*column] for column in zip(*rows, strict=True))
+    names = ", ".join(f'"{column}"' for column in columns)
+    drop_temporary(connection, "incoming")
+    connection.exec_driver_sql(
+        f'CREATE TEMPORARY TABLE incoming ON COMMIT DROP AS SELECT {names} FROM "{table.name}" WITH NO DATA'
+    )
+    _copy_in(connection, f"pg_temp.incoming ({names})", rows)
+    return "pg_temp.incoming", ()
 
 
 def look_up(
@@ -390,7 +450,21 @@ def look_up(
         if isinstance(table.c[name].type, JSON):
             cells[at] = f"CAST({cells[at]} AS TEXT)"
     same = " AND ".join(f't."{name}" = w."{name}"' for name in by)
-    return fetch(connection, f'SELECT {", ".join(cells)} FROM wanted w JOIN "{table.name}" t ON {same}')
+    found = f"wanted w {joined(connection, table, 't', by)} ON {same}"
+    return fetch(connection, f"SELECT {', '.join(cells)} FROM {found}")
+
+
+def joined(connection: Connection, table: Table, alias: str, by: Sequence[str]) -> str:
+    """JOIN with a table in which rows are looked up by these columns, through the index that has them all.
+
+    SQLite knows no numbers of rows. Where a primary key begins with one of the columns it takes that one,
+    and goes through all rows that share it: of scores, all of a measure. PostgreSQL knows better.
+    """
+    if connection.dialect.name != "sqlite":
+        return f'JOIN "{table.name}" {alias}'
+    fits = [each.name for each in table.indexes if [column.name for column in each.columns] == [*by]]
+    # What stands on the left of CROSS JOIN is gone through first.
+    return f'CROSS JOIN "{table.name}" {alias}' + (f" INDEXED BY {fits[0]}" if fits else "")
 
 
 def matching(
@@ -402,7 +476,9 @@ def matching(
     """
     declared = ", ".join(f'"{name}" {kind}' for name, kind in columns)
     drop_temporary(connection, "wanted")
-    connection.exec_driver_sql(f"CREATE TEMPORARY TABLE wanted ({declared})")
+    # A pool between here and PostgreSQL may give the next transaction to another connection.
+    ends = " ON COMMIT DROP" if connection.dialect.name == "postgresql" else ""
+    connection.exec_driver_sql(f"CREATE TEMPORARY TABLE wanted ({declared}){ends}")
     names = ", ".join(f'"{name}"' for name, _ in columns)
     if connection.dialect.name == "postgresql":
         _copy_in(connection, f"wanted ({names})", rows)
@@ -427,6 +503,24 @@ def fetch(connection: Connection, query: str, values: Values = None) -> list[tup
     found = cursor.fetchall()
     cursor.close()
     return list(found)
+
+
+def stream(
+    connection: Connection, query: str, values: Sequence[Any] = (), size: int = 10_000
+) -> Iterator[list[tuple[Any, ...]]]:
+    """The rows of a query in parts, of which one is in memory; PostgreSQL keeps the others. ? is a value."""
+    if connection.dialect.name == "postgresql":
+        driver: Any = connection.connection.driver_connection
+        cursor = driver.cursor(name=f"stream_{next(_STREAMS)}")
+        cursor.execute(query.replace("?", "%s"), values)
+    else:
+        cursor = connection.connection.cursor()
+        cursor.execute(query, values)
+    try:
+        while part := cursor.fetchmany(size):
+            yield part
+    finally:
+        cursor.close()
 
 
 def execute(connection: Connection, statement: str, values: Mapping[str, Any]) -> None:

@@ -16,6 +16,8 @@ from sightline.study.schema import tables
 
 DEPENDENT = ("score", "evidence", "prediction", "image_tag")
 _BULK = ("answer", "image")
+_OF_COMPUTED = ("measure_id", "fit_id")
+"""What a computed value is a value of, in the tables that are written in bulk."""
 _NAME = re.compile(r"CREATE TRIGGER (\w+)")
 
 
@@ -53,7 +55,9 @@ def triggers(dialect: str) -> Iterator[str]:
     if dialect == "sqlite":
         guarded, row_by_row = partial(), True
     else:
-        guarded, row_by_row = [each for each in references() if each.table in _BULK] + partial(), False
+        whole = [each for each in references() if each.table in _BULK]
+        named = [each for each in references() if each.table in DEPENDENT and each.column in _OF_COMPUTED]
+        guarded, row_by_row = whole + named + partial(), False
     for table in dict.fromkeys(each.table for each in guarded):
         mine = [each for each in guarded if each.table == table]
         yield from _sqlite_added(table, mine) if row_by_row else _postgresql_added(table, mine)
@@ -121,7 +125,7 @@ def _postgresql_added(table: str, mine: list[Reference]) -> Iterator[str]:
 def _postgresql_removed(target: str, mine: list[Reference]) -> Iterator[str]:
     steps = " ".join(
         f"DELETE FROM {each.table} c USING removed r WHERE c.{each.column} = r.id AND c.{each.column} <> 0;"
-        if each.table in DEPENDENT
+        if each.table in DEPENDENT and each.column in tables.PARTS
         else _raise_if(
             each,
             f"SELECT 1 FROM {each.table} c JOIN removed r ON c.{each.column} = r.id AND c.{each.column} <> 0",

@@ -14,8 +14,9 @@ CONNECTING = {
     "keepalives_interval": 5,
     "keepalives_count": 3,
     "tcp_user_timeout": 15_000,
+    "application_name": "sightline",
 }
-"""Settings of libpq (seconds; the last in milliseconds); an address that gives others keeps them."""
+"""Settings of libpq (seconds, `tcp_user_timeout` milliseconds); an address that gives others keeps them."""
 PING_SECONDS = 3.0
 """How long a connection that was idle may take to show that it is alive."""
 IDLE_SECONDS = 10

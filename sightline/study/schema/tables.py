@@ -26,7 +26,7 @@ from sqlalchemy import (
     text,
 )
 
-VERSION = 2
+VERSION = 3
 """The schema version this program writes; `migrations/` leads older studies here."""
 
 metadata = MetaData()
@@ -364,6 +364,13 @@ round_item = Table(
     Column("done", Integer, nullable=False),
     UniqueConstraint("round_id", "ordinal"),
     Index("round_item_by_need", "round_id", "kind", "given", "ordinal"),
+    # Each deletion asks whether another item repeats this one.
+    Index(
+        "round_item_by_again",
+        "again_of",
+        sqlite_where=text("again_of IS NOT NULL"),
+        postgresql_where=text("again_of IS NOT NULL"),
+    ),
 )
 """What one task of a round shows. `kind` is work, control, again (somebody else judges it again) or repeat
 (the same annotator does). `given` counts the tasks that are assigned or done, `done` those that are done."""
@@ -419,7 +426,7 @@ judgement = Table(
     Column("key", String(32), nullable=False, unique=True),
     _ref("question_id", "question", nullable=False),
     _ref("item_id", "item", nullable=False, index=True),
-    _ref("annotator_id", "annotator", nullable=True, index=True),
+    _ref("annotator_id", "annotator", nullable=True),
     _ref("task_id", "task", nullable=True, index=True),
     Column("slot", SmallInteger),
     Column("repetition", Integer, nullable=False),
@@ -515,7 +522,7 @@ measure = Table(
 score = Table(
     "score",
     metadata,
-    _ref("measure_id", "measure", primary_key=True),
+    Column("measure_id", Key, primary_key=True, autoincrement=False),
     Column("prompt_id", Key, primary_key=True, autoincrement=False),
     Column("system_id", Key, primary_key=True, autoincrement=False),
     Column("image_id", Key, primary_key=True, autoincrement=False),
@@ -523,6 +530,7 @@ score = Table(
     Column("value", Double),
     Column("reason", Text),
     _source(),
+    _of_bulk("measure_id", "measure"),
     Index("score_by_inputs", "measure_id", "inputs"),
     _finite("value"),
     CheckConstraint("(value IS NULL) = (reason IS NOT NULL)", name="value_or_reason"),
@@ -535,11 +543,12 @@ score = Table(
 evidence = Table(
     "evidence",
     metadata,
-    _ref("measure_id", "measure", primary_key=True),
+    Column("measure_id", Key, primary_key=True, autoincrement=False),
     Column("prompt_id", Key, primary_key=True, autoincrement=False),
     Column("system_id", Key, primary_key=True, autoincrement=False),
     Column("image_id", Key, primary_key=True, autoincrement=False),
     Column("json", JSON, nullable=False),
+    _of_bulk("measure_id", "measure"),
     _where_given("evidence_by_prompt", "prompt_id"),
     _where_given("evidence_by_image", "image_id"),
     sqlite_with_rowid=False,
@@ -561,7 +570,7 @@ fit = Table(
 prediction = Table(
     "prediction",
     metadata,
-    _ref("fit_id", "fit", primary_key=True),
+    Column("fit_id", Key, primary_key=True, autoincrement=False),
     Column("prompt_id", Key, primary_key=True, autoincrement=False),
     Column("system_id", Key, primary_key=True, autoincrement=False),
     Column("image_id", Key, primary_key=True, autoincrement=False),
@@ -570,6 +579,7 @@ prediction = Table(
     Column("low", Double),
     Column("high", Double),
     Column("reason", Text),
+    _of_bulk("fit_id", "fit"),
     _finite("value"),
     _where_given("prediction_by_prompt", "prompt_id"),
     _where_given("prediction_by_image", "image_id"),

@@ -161,7 +161,7 @@ def bring_back(path: Path, to: Path, address: str, images: str, say: Say) -> tup
         except sqlite3.DatabaseError as error:
             raise _not_whole(path, str(error)) from None
         check_rows(aside, note["rows"])
-        for place in _others(path, {*OWN}):
+        for place in other_files(path, {*OWN}):
             _copy_file(path / place, aside / place)
         if address:
             study = _into_postgres(aside, to, address, images)
@@ -233,11 +233,12 @@ def _copy_database(study: Study, draft: Path) -> dict[str, int]:
 
 def _copy_others(study: Study, draft: Path, root: Path) -> None:
     """The files that people put into the study's folder: control answers, examples, bridges, notes."""
-    for place in _others(study.home, {*OWN, SETTINGS_FILE, f"{SETTINGS_FILE}.part"}, root):
+    for place in other_files(study.home, {*OWN, SETTINGS_FILE, f"{SETTINGS_FILE}.part"}, root):
         _copy_file(study.home / place, draft / place)
 
 
-def _others(home: Path, own: set[str], root: Path | None = None) -> Iterator[Path]:
+def other_files(home: Path, own: set[str], root: Path | None = None) -> Iterator[Path]:
+    """The files that people put into a study's folder, below it; not what is its `own`, nor backups."""
     for folder, folders, files in os.walk(home):
         here = Path(folder)
         inside = here.relative_to(home)
@@ -339,7 +340,7 @@ def _into_postgres(aside: Path, to: Path, address: str, images: str) -> Study:
                     raise DataError(f"{name}: {found:,} rows, not {n:,}", where=made.address)
         if settings:
             adopt_settings(made, settings)
-        for place in _others(aside, {*OWN, SETTINGS_FILE}):
+        for place in other_files(aside, {*OWN, SETTINGS_FILE}):
             _copy_file(aside / place, to / place)
     except BaseException:
         # The database was empty before: what is in it is ours to remove.

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
-from sqlalchemy import JSON, Connection, Table, select, text
+from sqlalchemy import JSON, Connection, String, Table, select, text
 
 from sightline.errors import StudyError
 from sightline.study.schema import database, tables
@@ -94,7 +95,7 @@ def count_rows(connection: sqlite3.Connection) -> dict[str, int]:
     return {name: int(connection.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0]) for name in names}
 
 
-ELSEWHERE = (database.SCHEMA, "files", "name")
+ELSEWHERE = (database.SCHEMA, database.COPYING, "files", "name")
 """Settings that belong to where a study is."""
 
 
@@ -113,24 +114,39 @@ def copy_rows(study: Study, copied: Study, *, secrets: bool = False) -> dict[str
             if table.name == "setting":
                 continue
             names = [column.name for column in table.columns]
-            texts = {i for i, column in enumerate(table.columns) if isinstance(column.type, JSON)}
-            order = list(table.primary_key.columns)
-            found = before.execution_options(yield_per=ROWS).execute(select(table).order_by(*order))
             written[table.name] = 0
-            for part in found.partitions(ROWS):
-                rows = [
-                    tuple(database.as_json(cell) if i in texts else cell for i, cell in enumerate(row))
-                    for row in part
-                ]
+            for rows in rows_in_order(before, table):
                 database.insert(after, table, names, rows)
                 written[table.name] += len(rows)
-            if "id" in names:
-                _keep_keys(before, after, table)
+            keep_keys(before, after, table)
     return written
 
 
-def _keep_keys(before: Connection, after: Connection, table: Table) -> None:
+def rows_in_order(
+    connection: Connection, table: Table, columns: Sequence[str] | None = None
+) -> Iterator[list[tuple[Any, ...]]]:
+    """The rows of a table in parts, in the order of their keys, which is the same on both databases.
+
+    JSON is its text, so that it goes over as it was written.
+    """
+    cells = []
+    for column in table.columns if columns is None else (table.c[name] for name in columns):
+        cell = f'"{column.name}"'
+        cells.append(f"CAST({cell} AS TEXT)" if isinstance(column.type, JSON) else cell)
+    # PostgreSQL would order texts by the rules of a language, SQLite by their bytes.
+    order = [
+        f'"{key.name}"'
+        + (' COLLATE "C"' if isinstance(key.type, String) and connection.dialect.name != "sqlite" else "")
+        for key in table.primary_key
+    ]
+    query = f'SELECT {", ".join(cells)} FROM "{table.name}" ORDER BY {", ".join(order)}'
+    return database.stream(connection, query, size=ROWS)
+
+
+def keep_keys(before: Connection, after: Connection, table: Table) -> None:
     """Have the copy give out only keys that the study has never given out."""
+    if "id" not in table.columns:
+        return
     largest = _largest_key(before, table)
     if not largest:
         return

@@ -96,16 +96,19 @@ def remake(study: Study, snapshot: str, later: Mapping[str, Collection[str]] = M
         connection.execute(version.values(value=snapshot.rpartition("_")[2]))
 
 
-def test_a_study_of_version_1_is_migrated_without_losing_a_row(study: Study, put: Put, dump: Dump) -> None:
+@pytest.mark.parametrize(("version", "later"), [(1, {"prediction": ("image_id",)}), (2, {})])
+def test_an_older_study_is_migrated_without_losing_a_row(
+    study: Study, put: Put, dump: Dump, version: int, later: Mapping[str, Collection[str]]
+) -> None:
     put(study, [*OLD, *NEW])
     row = (1, 0, 0, None, 0.5, 0.25, 0.75, None)
     settling.keep_predictions(study, "ridge", 1, "5-fold", "0" * 64, 0, [row])
     before = dump(study)
     with database.reading(study.engine) as connection:
         fresh, guarded = shape(connection), triggers(connection)
-    remake(study, "schema_1", {"prediction": ("image_id",)})
+    remake(study, f"schema_{version}", later)
     with database.reading(study.engine) as connection:
-        assert database.version(connection) == 1 and shape(connection) != fresh
+        assert database.version(connection) == version and shape(connection) != fresh
     database.prepare(study.engine)
     with database.reading(study.engine) as connection:
         assert database.version(connection) == tables.VERSION

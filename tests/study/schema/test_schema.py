@@ -83,8 +83,8 @@ def test_deleting_never_scans_a_large_table() -> None:
                 target = key.column.table.name
                 if target not in few and not any(names and names[0] == column.name for names in keys):
                     led.add(f"{table.name}.{column.name}")
-    # Annotators have few tokens and tasks; items of a round are never deleted.
-    assert led <= {"token.annotator_id", "round_item.again_of"}
+    # Annotators have few tokens and tasks.
+    assert led <= {"token.annotator_id"}
 
 
 def test_every_column_that_names_a_row_is_a_reference() -> None:
@@ -144,6 +144,16 @@ def test_what_is_referred_to_stays_and_what_is_computed_goes_with_it(study: Stud
     with database.writing(study.engine) as connection:
         connection.exec_driver_sql("DELETE FROM prompt WHERE id = 2")
         assert [row.prompt_id for row in connection.execute(tables.score.select())] == [1]
+
+
+def test_a_measure_that_has_scores_stays(study: Study) -> None:
+    load(study, [Prompt(PromptKey("s", "1"), "a ball")], **SOURCE)
+    score(study, "words")
+    refused = pytest.raises(StudyError, match="FOREIGN KEY constraint failed")
+    with refused, database.writing(study.engine) as connection:
+        connection.exec_driver_sql("DELETE FROM measure")
+    with database.reading(study.engine) as connection:
+        assert len(connection.execute(tables.score.select()).all()) == 1
 
 
 if __name__ == "__main__":
