@@ -17,10 +17,11 @@ from sightline.errors import MissingPackage, StudyError, UsageError
 TOGETHER = 16
 """Objects that are on their way to or from a store at the same time."""
 CONNECT_SECONDS = 5
-READ_SECONDS = 30
+READ_SECONDS = 20
 ATTEMPTS = 3
 """How long a store may be silent, and how often it is asked; fsspec's own settings change them."""
 PACKAGES = {"s3": '"sightline[s3]"', "s3a": '"sightline[s3]"', "gs": "gcsfs", "gcs": "gcsfs", "az": "adlfs"}
+S3 = ("s3", "s3a")
 FULL = ("quotaexceeded", "storagefull", "storage full", "insufficientstorage", "no space left", "(507)")
 DENIED = ("accessdenied", "forbidden", "invalidaccesskeyid", "signaturedoesnotmatch", "expiredtoken")
 T = TypeVar("T")
@@ -42,6 +43,7 @@ class Root:
         local = "://" not in self.address or self.address.startswith("file://")
         self.folder = Path(self.address.removeprefix("file://")) if local else None
         """None where the files are on another machine."""
+        self._kind = "" if local else self.address.partition("://")[0]
         self._far: Any = None
 
     def read(self, place: str) -> bytes | None:
@@ -50,7 +52,9 @@ class Root:
             try:
                 if self.folder is not None:
                     return (self.folder / place).read_bytes()
-                data: bytes = self._store().cat_file(self._at(place))
+                # Otherwise s3fs asks for the size first: two requests for each small file.
+                once = {"max_concurrency": 1} if self._kind in S3 else {}
+                data: bytes = self._store().cat_file(self._at(place), **once)
                 return data
             except FileNotFoundError as error:
                 if _code(error) == "NoSuchBucket":
@@ -166,8 +170,10 @@ class Root:
         if self._far is None:
             import fsspec
 
-            kind = self.address.partition("://")[0]
-            self._far = fsspec.core.url_to_fs(self.address, **_patience(kind))[0]
+            far = fsspec.core.url_to_fs(self.address, **_patience(self._kind))[0]
+            if hasattr(far, "retries"):
+                far.retries = 2  # s3fs repeats five times what botocore has repeated already
+            self._far = far
         return self._far
 
     @contextmanager
@@ -195,7 +201,7 @@ def in_parallel(work: Callable[[T], U], items: Sequence[T]) -> Iterator[U]:
 
 def _patience(kind: str) -> dict[str, Any]:
     """How s3fs is asked: within bounded time, and never from a listing it remembers."""
-    if kind not in ("s3", "s3a"):
+    if kind not in S3:
         return {}
     from fsspec.config import conf
 
