@@ -140,7 +140,7 @@ class Root:
                             self._store().rm_file(path)
 
     def check(self) -> None:
-        """Write a small file, read it again and remove it: whoever cannot is told what to do about it."""
+        """Write a small file, read it again and remove it; an error says what to do about it."""
         place, said = f".check-{uuid.uuid4().hex}", b"sightline"
         self.write(place, said)
         try:
