@@ -36,7 +36,7 @@ def test_one_object_is_read_whatever_stands_around_it(reason: str, score: float,
 
 @given(st.floats(0, 10), st.floats(0, 10))
 def test_two_objects_must_agree(one: float, other: float) -> None:
-    said = f'{json.dumps({"score": one})} and {json.dumps({"score": other})}'
+    said = f"{json.dumps({'score': one})} and {json.dumps({'score': other})}"
     if one == other:
         assert chat.read_object(said, ["score"])["score"] == one
     else:

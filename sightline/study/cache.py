@@ -1,8 +1,8 @@
-"""Cache: what is stored so that it need not be computed again, and clearing it."""
+"""Cache: what is stored and where; clearing, verifying, moving and pruning it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any
 
@@ -11,9 +11,29 @@ from sightline.errors import SightlineError, UsageError, near
 from sightline.rendering.result import Result
 from sightline.rendering.tables import Column, Table
 from sightline.study import reading, scores
+from sightline.study.running.progress import Listener
+from sightline.study.schema import database
 from sightline.study.study import Study
-from sightline.study.writing.sweeping import DiskUse, disk_use, sweep
+from sightline.study.verifying import (
+    EXAMPLES,
+    Finding,
+    findings_table,
+    image_findings,
+    vector_findings,
+    wrong_images,
+)
+from sightline.study.writing.moving import Moved, move
+from sightline.study.writing.sweeping import (
+    DiskUse,
+    contents_in_use,
+    disk_use,
+    shrink,
+    sweep,
+    unused_files,
+)
 from sightline.verbs import option, verb
+
+PRUNE = "Remove them: sightline cache STUDY --prune"
 
 
 @dataclass(frozen=True)
@@ -40,21 +60,55 @@ class Removed:
 
 @dataclass(frozen=True)
 class Cache(Result):
-    """The scores of each measure, and the disk use of images and of what was made from them.
+    """The scores of each measure, and the room that images and what was made from them use.
 
-    `removed` is what was cleared, None where nothing was to be.
+    `removed` is what was cleared, `moved` what was moved, `findings` what verifying found, each None where
+    that was not asked for; `where` is where the files are.
     """
 
     measures: Sequence[MeasureCache]
     files: Mapping[str, DiskUse]
+    where: str = ""
     removed: Removed | None = None
+    moved: Moved | None = None
+    findings: Sequence[Finding] | None = None
+
+    @property
+    def exit_code(self) -> int:
+        return 3 if any(each.remedy != PRUNE for each in self.findings or ()) else 0
 
     @property
     def sentence(self) -> str:
+        return " ".join(filter(None, (self._moved(), self._verified(), self._removed())))
+
+    def _moved(self) -> str:
+        if self.moved is None:
+            return ""
+        lost = self.moved.vectors_lost
+        again = f" {lost:,} vectors were damaged and will be computed again." if lost else ""
+        gone = self.moved.source_removed
+        left = (
+            f"Removed {gone:,} files there." if gone else f"What was in {self.moved.source} is still there."
+        )
+        return (
+            f"The files are in {self.moved.target} now: {self.moved.copied:,} copied and checked "
+            f"({self.moved.bytes / 1e6:,.1f} MB of images), {self.moved.already:,} images were there before. "
+            f"{left}{again}"
+        )
+
+    def _verified(self) -> str:
+        if self.findings is None:
+            return ""
+        n = f"{self.files['images'].files:,} images and {self.files['vectors'].files:,} files of vectors"
+        if self.exit_code:
+            return f"Something is damaged or missing among {n}."
+        return f"Nothing is damaged or missing: {n} were read and have their hashes."
+
+    def _removed(self) -> str:
         if self.removed is not None:
             size = f"{self.removed.bytes / 1e6:,.1f} MB"
             return f"Removed {self.removed.scores:,} scores and {self.removed.files:,} files ({size})."
-        if all(each.current for each in self.measures):
+        if self.moved or self.findings is not None or all(each.current for each in self.measures):
             return ""
         return (
             "What is not current was computed by an earlier version, or by an extension not installed here."
@@ -62,10 +116,19 @@ class Cache(Result):
 
     @property
     def next(self) -> Sequence[str]:
+        if self.exit_code:
+            return ("sightline doctor STUDY --repair",)
+        if self.moved is not None:
+            return ("sightline cache STUDY --verify",)
         return ("sightline score STUDY" if self.removed else "sightline cache STUDY --clear MEASURE",)
 
     def facts(self) -> Mapping[str, Any]:
-        return {"removed": None if self.removed is None else asdict(self.removed)}
+        return {
+            "where": self.where,
+            "removed": None if self.removed is None else asdict(self.removed),
+            "moved": None if self.moved is None else asdict(self.moved),
+            "findings": None if self.findings is None else [asdict(each) for each in self.findings],
+        }
 
     def tables(self) -> dict[str, Table]:
         columns = [
@@ -90,7 +153,9 @@ class Cache(Result):
         ]
         files = [(name.replace("_", " "), each.files, each.bytes / 1e6) for name, each in self.files.items()]
         sizes = [Column("what"), Column("files"), Column("megabytes", "MB")]
-        return {"measures": Table(columns, rows, "Scores"), "files": Table(sizes, files, "On disk")}
+        found = {"findings": findings_table(self.findings)} if self.findings else {}
+        scores_table = Table(columns, rows, "Scores")
+        return {**found, "measures": scores_table, "files": Table(sizes, files, f"Files in {self.where}")}
 
 
 @verb("set up")
@@ -98,23 +163,71 @@ def cache(
     study: Study,
     *,
     clear: Annotated[str | None, option("Delete the scores of this measure.", metavar="MEASURE")] = None,
-    clean: Annotated[bool, option("Remove files that nothing refers to any more.")] = False,
+    verify: Annotated[bool, option("Read every image and vector, and compare it with its hash.")] = False,
+    move_to: Annotated[
+        str | None,
+        option(
+            "Move images, thumbnails and vectors to this folder or address, such as s3://bucket/path.",
+            metavar="ADDRESS",
+        ),
+    ] = None,
+    remove_source: Annotated[bool, option("After --move-to: remove the files from where they were.")] = False,
+    prune: Annotated[
+        bool, option("Remove files that nothing refers to any more, and join small ones.")
+    ] = False,
+    megabytes: Annotated[
+        float | None,
+        option(
+            "With --prune: keep at most so much of thumbnails, and as much of local copies.",
+            shown="all of them",
+            least=0,
+        ),
+    ] = None,
+    listener: Listener | None = None,
 ) -> Cache:
-    """Show what is cached of computed things, or clear it.
+    """Show what is stored of computed things and where the files are; clear, verify, move or prune it.
 
-    A bare name stands for the measure with any parameters and of any version. Imported scores are not
-    cleared: undo their import instead.
+    A bare name of a measure stands for any parameters and version. Imported scores are not cleared: undo
+    their import instead. A move that is broken off leaves the study as it was; repeated, it resumes.
     """
+    if remove_source and move_to is None:
+        raise UsageError("--remove-source goes with --move-to", remedy="To remove what is unused: --prune.")
+    if megabytes is not None and not prune:
+        raise UsageError(
+            "--megabytes goes with --prune", remedy="sightline cache STUDY --prune --megabytes 500"
+        )
     removed = None
-    if clear is not None or clean:
+    if clear is not None or prune:
         cleared = 0 if clear is None else sum(scores.clear(study, each) for each in _meant(study, clear))
-        swept = sweep(study) if clean else DiskUse(0, 0)
+        swept = _pruned(study, megabytes) if prune else DiskUse(0, 0)
         removed = Removed(cleared, swept.files, swept.bytes)
+    moved = None
+    if move_to is not None:
+        moved = move(study, move_to, remove_source=remove_source, listener=listener)
+    findings = list(_findings(study, listener)) if verify else None
     measures = [
         MeasureCache(current=_current(row["kind"], row["measure"]) == row["identity"], **row)
         for row in reading.measures(study).drop("measure_id", "direction").iter_rows(named=True)
     ]
-    return Cache(measures, disk_use(study), removed)
+    return Cache(measures, disk_use(study), study.files.root, removed, moved, findings)
+
+
+def _pruned(study: Study, megabytes: float | None) -> DiskUse:
+    study.vectors.renumber()
+    gone = sweep(study)
+    return gone if megabytes is None else gone + shrink(study, int(megabytes * 1e6))
+
+
+def _findings(study: Study, listener: Listener | None) -> Iterator[Finding]:
+    with database.reading(study.engine) as connection:
+        contents = sorted(contents_in_use(connection))
+    wrong = wrong_images(study, contents, listener)
+    with database.reading(study.engine) as connection:
+        yield from image_findings(connection, wrong)
+    yield from vector_findings(study, False, listener)
+    names = unused_files(study).names
+    if names:
+        yield Finding("files that nothing refers to", len(names), PRUNE, names[:EXAMPLES])
 
 
 def _meant(study: Study, measure: str) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
+import re
 import tempfile
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -17,9 +17,11 @@ from sightline.errors import SightlineError, StudyError, UsageError, near
 from sightline.regular import read_regular
 from sightline.study import listing, reading
 from sightline.study.files import ImageFiles
+from sightline.study.read_cache import cache_home
+from sightline.study.roots import Root
 from sightline.study.schema import database, tables
 from sightline.study.schema.pooling import USUAL, Pool
-from sightline.study.vectors import Vectors
+from sightline.study.vectors import MOVED, Vectors, moved_to
 
 if TYPE_CHECKING:
     import polars as pl
@@ -39,7 +41,13 @@ class Study:
     """An open study: its database, image files, vectors and settings."""
 
     def __init__(
-        self, name: str, engine: Engine, files: ImageFiles, home: Path, settings: Mapping[str, Any]
+        self,
+        name: str,
+        engine: Engine,
+        files: ImageFiles,
+        home: Path,
+        settings: Mapping[str, Any],
+        moved: str = "",
     ) -> None:
         self.name = name
         self.engine = engine
@@ -48,7 +56,7 @@ class Study:
         self.settings = settings
         self.created = False
         """Whether this very process made the study."""
-        self.vectors = Vectors(engine, home / "vectors")
+        self.vectors = Vectors(engine, files, home, moved)
 
     def close(self) -> None:
         """Let go of the database."""
@@ -115,7 +123,7 @@ def open_study(path: str | Path) -> Study:
     if elsewhere:
         pool = Pool.given(settings["store"], str(folder / SETTINGS_FILE))
         engine = database.connect(str(elsewhere), pool)
-        files = ImageFiles(str(settings["store"].get("images") or folder))
+        root = str(settings["store"].get("images") or folder)
     else:
         file = folder / DATABASE_FILE
         if not file.exists():
@@ -127,9 +135,11 @@ def open_study(path: str | Path) -> Study:
         engine = database.connect_file(file)
         if file.is_file() and file.stat().st_size == 0:
             raise database.emptied(engine)  # connecting would write to it
-        files = ImageFiles(str(folder))
+        root = str(folder)
     database.prepare(engine)
-    return Study(folder.resolve().name, engine, files, folder, settings)
+    with database.reading(engine) as connection:
+        moved = moved_to(connection)
+    return Study(folder.resolve().name, engine, ImageFiles(moved or root), folder, settings, moved)
 
 
 def create_study(
@@ -156,6 +166,8 @@ def create_study(
         _refuse_taken(engine)
     else:
         engine = database.connect_file(folder / DATABASE_FILE)
+    if images:
+        _check_store(images)
     made = not folder.exists()
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -248,19 +260,26 @@ def _open_address(address: str) -> Study:
     database.prepare(engine)
     with database.reading(engine) as connection:
         settings = dict(database.fetch(connection, "SELECT name, value FROM setting"))
-    root = settings.get("files", "")
-    local = Path(root) if root and "://" not in root else _cache() / settings.get("name", "study")
-    wishes = read_settings(local / SETTINGS_FILE)
-    pool = Pool.given(wishes.get("store", {}), str(local / SETTINGS_FILE))
+    root, moved, name = (settings.get(key, "") for key in ("files", MOVED, "name"))
+    home = Path(root) if root and "://" not in root else cache_home() / (name or "study")
+    wishes = read_settings(home / SETTINGS_FILE)
+    pool = Pool.given(wishes.get("store", {}), str(home / SETTINGS_FILE))
     if pool != USUAL:
         engine.dispose()
         engine = database.connect(address, pool)
-    return Study(settings.get("name", "study"), engine, ImageFiles(root), local, wishes)
+    return Study(name or "study", engine, ImageFiles(moved or root), home, wishes, moved)
 
 
-def _cache() -> Path:
-    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(base) / "sightline"
+def _check_store(images: str) -> None:
+    """Refuse an address that cannot be written to, or where another study keeps its files."""
+    root = Root(images)
+    root.check()
+    if root.listing("vectors"):
+        raise StudyError(
+            "another study keeps its files here",
+            where=images,
+            remedy="Give each study a path of its own, such as s3://bucket/study-2.",
+        )
 
 
 def read_settings(file: Path) -> Mapping[str, Any]:
@@ -310,6 +329,18 @@ def adopt_settings(study: Study, settings: str) -> None:
     finally:
         draft.unlink(missing_ok=True)
     study.settings = read_settings(file)
+
+
+def note_images(study: Study, address: str) -> None:
+    """Have [store] of the settings file name where the images are now; people read it."""
+    file = study.home / SETTINGS_FILE
+    if not file.is_file() or "images" not in study.settings.get("store", {}):
+        return
+    before, header, store = file.read_text("utf-8").partition("\n[store]")
+    written = re.sub(r"(?m)^images\s*=.*$", lambda _: f"images = {_quoted(address)}", store, count=1)
+    draft = file.with_name(f".{SETTINGS_FILE}.part")
+    draft.write_text(before + header + written, "utf-8")
+    draft.replace(file)
 
 
 def _settings(name: str, address: str, images: str) -> str:

@@ -240,7 +240,7 @@ def test_scores_are_kept(run: Run, study: Path) -> None:
     assert (row["total"], row["known"], row["computed"]) == (48, 0, 48)
     (row,) = run("score", study, "contrast", "--json").json["measures"]["rows"]
     assert (row["total"], row["known"], row["computed"]) == (48, 48, 0)
-    gone = run("cache", study, "--clear", "contrast", "--clean", "--json").json
+    gone = run("cache", study, "--clear", "contrast", "--prune", "--json").json
     assert gone["removed"]["scores"] == 48
     assert "contrast" not in [row["measure"] for row in gone["measures"]["rows"]]
     assert run("cache", study, "--clear", "sharpnes").code == 2

@@ -152,9 +152,7 @@ def test_killed_twice_no_reply_is_paid_for_again(tmp_path: Path, server: Server)
     judged(tmp_path / "study", texts, server, in_flight=6).close()
     server.latency = 0.05
     program = (
-        "import sys, sightline\n"
-        "study = sightline.open(sys.argv[1])\n"
-        f"sightline.score(study, {JUDGE!r})\n"
+        f"import sys, sightline\nstudy = sightline.open(sys.argv[1])\nsightline.score(study, {JUDGE!r})\n"
     )
     try:
         for wanted in (15, 35):

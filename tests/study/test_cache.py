@@ -83,13 +83,13 @@ def test_files_nothing_refers_to_are_removed(study: Study) -> None:
     small = os.path.getsize(home / "192" / shas[0][:2] / f"{shas[0]}.jpg")
     small += os.path.getsize(home / "256" / shas[0][:2] / f"{shas[0]}.webp")
     size = len(study.files.read(shas[0])) + len(study.files.read(left)) + 5 + 6 + small
-    assert cache(study, clean=True).removed == Removed(0, 6, size)
+    assert cache(study, prune=True).removed == Removed(0, 6, size)
     assert study.files.read(shas[1])
     assert cache(study).files["unused"].files == 0
     assert (cache(study).files["thumbnails"].files, cache(study).files["prepared"].files) == (2, 1)
 
 
-def test_what_was_seen_in_an_image_stays_until_it_is_cleaned(study: Study) -> None:
+def test_what_was_seen_in_an_image_stays_until_it_is_pruned(study: Study) -> None:
     """Like vectors: an import that is undone and repeated need not be looked at again."""
     shas = reading.images(study)["sha256"].to_list()
     keep_detections(study, "d" * 64, {sha: {"objects": []} for sha in shas})
@@ -97,7 +97,7 @@ def test_what_was_seen_in_an_image_stays_until_it_is_cleaned(study: Study) -> No
     assert size >= 2 * len('{"objects":[]}')
     sightline.undo(study, 1)
     assert set(known_detections(study, "d" * 64, shas)) == set(shas)
-    cache(study, clean=True)
+    cache(study, prune=True)
     assert set(known_detections(study, "d" * 64, shas)) == {shas[1]}
     assert cache(study).files["detections"].bytes == size / 2
 

@@ -139,17 +139,23 @@ def test_files_that_nothing_refers_to(whole: Study, put: Put, tmp_path: Path, pn
     undo(whole, more.source_id)
     (whole.home / "images" / "00").mkdir(exist_ok=True)
     (whole.home / "images" / "00" / ".part-1").write_bytes(b"x")
-    (whole.vectors.folder / ("e" * 64) / "000007.npy").write_bytes(b"x")
+    (whole.home / "vectors" / ("e" * 64) / "000007.npy").write_bytes(b"x")
     assert found(whole) == {"files that nothing refers to": 3}
     assert doctor(whole, repair=True).exit_code == 0
     sound(whole)
 
 
 def test_vectors_that_were_lost_are_computed_again(whole: Study) -> None:
-    whole.vectors.file("e" * 64, 0).write_bytes(b"")
-    assert found(whole) == {"vectors whose file is missing or damaged": 2}
+    path = whole.home / "vectors" / ("e" * 64) / "0000000000-0000000002.npy"
+    path.write_bytes(b"")
+    assert found(whole) == {"files of vectors that are damaged": 1}
     assert doctor(whole, repair=True).exit_code == 0
     assert whole.vectors.known("e" * 64, ["x", "y"]) == set()
+    sound(whole)
+    whole.vectors.put("e" * 64, ["x"], np.ones((1, 3), np.float32))
+    (path.parent / "0000000002-0000000003.npy").unlink()
+    assert found(whole) == {"vectors whose file is missing or damaged": 1}
+    assert doctor(whole, repair=True).exit_code == 0
     sound(whole)
 
 

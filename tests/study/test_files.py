@@ -25,6 +25,11 @@ Png = Callable[..., bytes]
 Put = Callable[..., Any]
 
 
+@pytest.fixture(autouse=True)
+def own_copies(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+
+
 @pytest.fixture(params=["local", "file://", "memory://"])
 def files(request: pytest.FixtureRequest, tmp_path: Path) -> ImageFiles:
     if request.param == "memory://":
@@ -181,9 +186,20 @@ def test_bytes_from_afar_are_checked(tmp_path: Path, png: Png) -> None:
 
     files = ImageFiles(f"memory://{tmp_path.name}")
     sha = files.put(png())
+    files.sync()
     fsspec.filesystem("memory").pipe_file(f"/{tmp_path.name}/images/{sha[:2]}/{sha}", png("blue"))
-    with pytest.raises(DataError, match="came back changed"):
+    with pytest.raises(DamagedImage, match="is damaged") as caught:
         files.read(sha)
+    assert "doctor" in caught.value.remedy
+    files.remove([sha])
+    assert files.lost([sha]) == {sha}
+    files.put(png())
+    files.sync()
+    assert files.lost([sha]) == set()
+    assert files.read(sha) == png()
+    # From here on there is a local copy.
+    fsspec.filesystem("memory").pipe_file(f"/{tmp_path.name}/images/{sha[:2]}/{sha}", png("blue"))
+    assert files.read(sha) == png()
 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path, png: Png) -> None:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 from sightline.bounded import Unfinished
 from sightline.cores import cores
 from sightline.endpoints import Unanswered
-from sightline.errors import DataError, SightlineError
+from sightline.errors import DataError, SightlineError, StudyError
 from sightline.extension import Configured
 from sightline.pictures import DamagedImage, Picture
 from sightline.records import Prompt
@@ -96,6 +96,7 @@ def compute(
     tasks on it that follow each other; one that cannot be decoded has its reason instead of values.
     `functions` are measures, by number, that were loaded already; `ahead` pictures are decoded at once.
     """
+    files.prefetch(content for task in tasks for content in task.item.contents)
     ready = [(functions or {}).get(number) or measure.load() for number, measure in enumerate(measures)]
     found: list[list[Outcome]] = [[] for _ in measures]
     if measures[0].spec.kind == "of_set":
@@ -250,6 +251,8 @@ def _raised(measure: Configured, error: BaseException) -> str:
 def _from_store(files: ImageFiles, sha256: str) -> Look:
     try:
         picture = files.picture(sha256)
+    except StudyError:
+        raise  # the store does not answer: no reason why this image has no value
     except DataError as error:
         # Bytes that are not there today may be put back; bytes that are no image never become one.
         return None, ERROR + error.what

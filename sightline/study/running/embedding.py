@@ -5,24 +5,24 @@ from __future__ import annotations
 import hashlib
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from sightline.cores import cores
-from sightline.errors import DataError, ExtensionError
+from sightline.errors import DataError, ExtensionError, StudyError
 from sightline.extension import LOADED, Configured, ImageEncoder, TextEncoder
 from sightline.pictures import Picture
 from sightline.study.running.progress import Listener, Meter
 from sightline.study.study import Study
-from sightline.study.vectors import SHARD_ROWS
 
 if TYPE_CHECKING:
     import numpy as np
 
 BATCH = {"image": 32, "text": 256}
+SHARD_ROWS = 1024
 SHARD_SECONDS = 5.0
 """Vectors are committed when so many wait or so long has passed: all that a killed process can lose."""
 THREADS = min(4, cores())
@@ -164,13 +164,18 @@ def _images(
         # An encoder on a graphics card may take more at once.
         size = int(getattr(loaded, "together", BATCH["image"]))
 
+        # Pictures that are given are at hand already.
+        wanted = study.files.ahead(run.missing) if picture == study.files.picture else run.missing
+
         def work(content: str) -> Prepared:
             try:
                 return prepare(picture(content)), None
+            except StudyError:
+                raise  # the store does not answer
             except DataError as error:
                 return None, error.what
 
-        for batch in _ahead(run.missing, work, size, threads):
+        for batch in _ahead(wanted, work, size, threads):
             run.leave_out({content: reason for content, (_, reason) in batch if reason is not None})
             good = [(content, ready) for content, (ready, reason) in batch if reason is None]
             if good:
@@ -211,7 +216,7 @@ class _Decoded(Picture):
 
 
 def _ahead(
-    items: Sequence[str], work: Callable[[str], Prepared], size: int, threads: int
+    items: Iterable[str], work: Callable[[str], Prepared], size: int, threads: int
 ) -> Iterator[list[tuple[str, Prepared]]]:
     """Batches of finished work in order; while one is used, threads work on the next, and on no more."""
     pool = ThreadPoolExecutor(threads, thread_name_prefix="prepare")

@@ -6,7 +6,6 @@ in the same place links to those of the one before, which it checks, so that eac
 
 from __future__ import annotations
 
-import filecmp
 import hashlib
 import json
 import os
@@ -34,13 +33,13 @@ from sightline.study.study import (
     create_study,
     open_study,
 )
+from sightline.study.vectors import Vectors
 from sightline.study.writing.copying import (
     contents_of,
     copy_rows,
     copy_sqlite,
     count_rows,
     portable_settings,
-    shards_of,
 )
 from sightline.version import __version__
 
@@ -78,7 +77,7 @@ def back_up(study: Study, root: Path, say: Say) -> Written:
         earlier = backups(root, study.address)[-1:]
         with open_study(draft) as copy:
             made = _copy_images(study, copy, earlier, say)
-            rows["vector"] -= _copy_vectors(study, copy, earlier)
+            rows["vector"] -= study.vectors.copy_to(copy.vectors, earlier[0] if earlier else None)
         _one_file(draft / DATABASE_FILE)
         check_rows(draft, rows)
         path = root / _name(study, root)
@@ -301,30 +300,11 @@ def _restore_files(path: Path, study: Study, say: Say) -> Written:
         study.files.put(data)
         size += len(data)
         say("images", n + 1, len(contents))
-    for place in shards_of(study):
-        _copy_file(path / place, study.home / place)
+    study.files.sync()
+    Vectors(study.engine, stored, path).copy_to(study.vectors)
     os.sync()
     kept = len(contents) - len(lost)
     return Written(path, {}, kept, kept, size, lost)
-
-
-def _copy_vectors(study: Study, copy: Study, earlier: Sequence[Path]) -> int:
-    """Copy vectors; those that another machine has on its disk are left out of the copy, and counted."""
-    left = 0
-    for place in shards_of(copy):
-        if not (study.home / place).is_file():
-            # They can be computed again, once nothing says that they are here.
-            where = tables.vector.c.encoder == place.parent.name, tables.vector.c.shard == int(place.stem)
-            with database.writing(copy.engine) as connection:
-                left += connection.execute(tables.vector.delete().where(*where)).rowcount
-            continue
-        kept = earlier[0] / place if earlier else None
-        if kept is not None and kept.is_file() and filecmp.cmp(kept, study.home / place, shallow=False):
-            (copy.home / place).parent.mkdir(parents=True, exist_ok=True)
-            _link(kept, copy.home / place)
-        else:
-            _copy_file(study.home / place, copy.home / place)
-    return left
 
 
 def _into_postgres(aside: Path, to: Path, address: str, images: str) -> Study:

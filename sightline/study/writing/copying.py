@@ -14,6 +14,7 @@ from sqlalchemy import JSON, Connection, String, Table, select, text
 from sightline.errors import StudyError
 from sightline.study.schema import database, tables
 from sightline.study.study import DATABASE_FILE, SETTINGS_FILE, Study, create_study, open_study
+from sightline.study.vectors import MOVED
 
 ROWS = 10_000
 
@@ -85,6 +86,9 @@ def copy_sqlite(source: Path, target: Path) -> dict[str, int]:
         before.execute("BEGIN")
         rows = count_rows(before)
         before.backup(after)
+        # Where the files were moved to belongs to the study, not to its copy.
+        rows["setting"] -= after.execute("DELETE FROM setting WHERE name = ?", [MOVED]).rowcount
+        after.commit()
         return rows
 
 
@@ -95,7 +99,7 @@ def count_rows(connection: sqlite3.Connection) -> dict[str, int]:
     return {name: int(connection.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0]) for name in names}
 
 
-ELSEWHERE = (database.SCHEMA, database.COPYING, "files", "name")
+ELSEWHERE = (database.SCHEMA, database.COPYING, "files", "name", MOVED)
 """Settings that belong to where a study is."""
 
 
@@ -178,9 +182,7 @@ def _copy_files(study: Study, copied: Study) -> None:
     for sha256 in contents_of(copied):
         copied.files.put(study.files.read(sha256))
     copied.files.sync()
-    for place in shards_of(copied):
-        (copied.home / place).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(study.home / place, copied.home / place)
+    study.vectors.copy_to(copied.vectors)
 
 
 def contents_of(study: Study) -> list[str]:
@@ -188,11 +190,3 @@ def contents_of(study: Study) -> list[str]:
     with database.reading(study.engine) as connection:
         wanted = select(tables.image.c.sha256).where(tables.image.c.sha256.is_not(None)).distinct()
         return sorted(connection.execute(wanted).scalars())
-
-
-def shards_of(study: Study) -> list[Path]:
-    """The files of vectors that a study refers to, relative to its folder."""
-    with database.reading(study.engine) as connection:
-        wanted = select(tables.vector.c.encoder, tables.vector.c.shard).distinct()
-        rows = connection.execute(wanted.order_by(*wanted.selected_columns)).fetchall()
-    return [Path("vectors") / encoder / f"{shard:06d}.npy" for encoder, shard in rows]

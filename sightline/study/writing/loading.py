@@ -39,6 +39,7 @@ from sightline.records import (
 from sightline.study.schema import database, tables
 from sightline.study.schema.storable import now
 from sightline.study.study import Study
+from sightline.study.vectors import refuse_moved
 from sightline.study.writing.decisions import Decisions
 from sightline.study.writing.entities import Entities
 from sightline.study.writing.facts import Facts
@@ -86,6 +87,8 @@ def load(
     not hold.
     """
     with database.writing(study.engine) as connection:
+        refuse_moved(connection, study.vectors.moved)
+        study.files.refresh()
         known = _known_source(connection, importer, digest, extend)
         if known is not None and extend is None:
             return Loaded(known[0], True, known[1], restored=_restore(study, connection, known[0], records))

@@ -8,7 +8,6 @@ missing or was changed meanwhile. In the end the digest of every table must be t
 from __future__ import annotations
 
 import fcntl
-import filecmp
 import hashlib
 import json
 import os
@@ -35,7 +34,7 @@ from sightline.study.study import (
     read_settings,
 )
 from sightline.study.writing.backing import OWN, other_files
-from sightline.study.writing.copying import ELSEWHERE, keep_keys, portable_settings, rows_in_order, shards_of
+from sightline.study.writing.copying import ELSEWHERE, keep_keys, portable_settings, rows_in_order
 
 NOTE = ".copying.json"
 """In the target's folder from before anything is made there until all of it is checked."""
@@ -76,7 +75,7 @@ def transfer(study: Study, to: Path, address: str, images: str, say: Say) -> Tra
                     return done
                 _copy_rows(study, target, done, say)
                 _copy_images(study, target, done, say)
-                done.left = _copy_vectors(study, target)
+                done.left = study.vectors.copy_to(target.vectors)
                 _copy_others(study, target)
                 # What is not on the disk must not be called complete.
                 os.sync()
@@ -404,21 +403,6 @@ def _copy_image(study: Study, target: Study, sha256: str, done: Transfer) -> Non
         return
     target.files.put(data)
     done.images, done.bytes = done.images + 1, done.bytes + len(data)
-
-
-def _copy_vectors(study: Study, target: Study) -> int:
-    """Copy vectors; those that another machine has on its disk are left out of the copy, and counted."""
-    left = 0
-    for place in shards_of(target):
-        ours, theirs = study.home / place, target.home / place
-        if not ours.is_file():
-            # They can be computed again, once nothing says that they are here.
-            where = tables.vector.c.encoder == place.parent.name, tables.vector.c.shard == int(place.stem)
-            with database.writing(target.engine) as connection:
-                left += connection.execute(tables.vector.delete().where(*where)).rowcount
-        elif not theirs.is_file() or not filecmp.cmp(ours, theirs, shallow=False):
-            _copy_file(ours, theirs)
-    return left
 
 
 def _copy_others(study: Study, target: Study) -> None:

@@ -80,12 +80,12 @@ EMBED = """
 import os, signal, sys
 from sightline import registry
 from sightline.study.running import embedding
-from sightline.study import reading, vectors
+from sightline.study import reading
 from sightline.study.study import open_study
 from sightline.study.vectors import Vectors
 
 home, nth = sys.argv[1], int(sys.argv[2])
-embedding.BATCH["image"], embedding.SHARD_ROWS, vectors.SHARD_ROWS = 4, 8, 8
+embedding.BATCH["image"], embedding.SHARD_ROWS = 4, 8
 put, left = Vectors.put, nth
 
 def ending(self, *told):
