@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import queue
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -148,6 +149,14 @@ class LiveServer:
             "JOIN question q ON q.id = j.question_id LEFT JOIN annotator a ON a.id = j.annotator_id "
             "ORDER BY j.id"
         )
+
+    def arrived(self, n: int) -> list[dict[str, Any]]:
+        """Every judgement once there are so many: a page sends what has come to rest, whenever that is."""
+        end = time.monotonic() + 60
+        while len(found := self.answers()) < n:
+            assert time.monotonic() < end, f"{len(found)} of {n} judgements arrived"
+            time.sleep(0.05)
+        return found
 
 
 Live = Callable[..., LiveServer]
