@@ -10,6 +10,11 @@ from explored import BOX, FAILURE, HIGH, HOSTILE, PROMPTS, WIDE, View, truth_of
 ALL = "25 images"
 
 
+@pytest.fixture
+def served(unchanged: Any) -> Any:
+    return unchanged
+
+
 def test_categories_states_and_words_filter_and_chips_take_them_away(view: Any) -> None:
     seen = view()
     seen.count(ALL)
