@@ -42,7 +42,8 @@ def run(name, *words):
     before, out, err = busy(), io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         code = main([str(word) for word in words])
-    done.append((name, words[0], code, busy() - before, err.getvalue()[-500:]))
+    command = "dry run" if words[-1] == "--dry-run" else words[0]
+    done.append((name, command, code, busy() - before, err.getvalue()[-500:]))
 
 def show(path):
     before, code = busy(), 0
@@ -58,6 +59,7 @@ if what == "images":
     for path in paths:
         name = path.parts[-3]
         own = ["--option", f"suite={name}", "--option", f"collection={name}"]
+        run(name, "import", folder / "study", path.parent.parent, *own, "--dry-run")
         run(name, "import", folder / "study", path.parent.parent, *own)
         run(name, "import", folder / "kept", path.parent.parent, "--keep-broken", *own)
         run(name, "score", "sharpness", path)
@@ -127,3 +129,8 @@ def test_hostile_images_are_refused_or_harmless(tmp_path: Path) -> None:
     shown = {name for name, what, code, *_ in happened if what == "show" and code == 0}
     assert shown.isdisjoint({"eps", "svg", "pdf", "html", "zip", "ppm", "ico", "psd", "empty", "noise"})
     assert os.path.isdir(tmp_path / "kept")
+    ends: dict[str, list[Any]] = {}
+    for name, command, code, _, error in happened:
+        if command in ("dry run", "import"):
+            ends.setdefault(name, []).append((code, error))
+    assert [name for name, (tried, done, _) in ends.items() if tried != done] == []

@@ -10,16 +10,17 @@ from pathlib import Path
 
 from sightline import registry
 from sightline.data.sources import IMAGES, Source, prompt_ref
-from sightline.errors import DataError, UsageError
+from sightline.errors import ConflictError, DataError, UsageError
 from sightline.extension import Configured
 from sightline.records import Answer, Image, ImageKey, Prompt, PromptKey, Record, System
 from sightline.study import reading
 from sightline.study.study import Study
+from sightline.study.writing.entities import another_text
 
 ATTACHING = ("gimbrr_images", "id_images")
 """Layouts whose images are for prompts that the study has."""
 UNKNOWN = "images of ids that the study does not have"
-SEVERAL = "images of ids that several suites have (choose one: --option suite=NAME)"
+SEVERAL = "images of ids that several suites have: {} (choose one: --option suite=NAME)"
 SECOND = "second images of one prompt and sample (the first was taken)"
 THERE = "images of a prompt and sample for which the study has another image"
 IDS = ".ids.csv"
@@ -37,9 +38,9 @@ class Names:
     lines: Mapping[int, PromptKey] = field(default_factory=dict)
     first_line: int = 1
 
-    def add(self, key: PromptKey) -> None:
-        """A further prompt."""
-        known = self.ids.setdefault(key.ref, [])
+    def add(self, key: PromptKey, ref: str = "") -> None:
+        """A further prompt; `ref` is its id where that is another than in the study."""
+        known = self.ids.setdefault(ref or key.ref, [])
         if key not in known:
             known.append(key)
 
@@ -48,10 +49,10 @@ class Names:
 
         A number is a line of the file of --prompts before it is the id of a prompt of another suite.
         """
-        bare = name[1:] if name[:1] in ("p", "P") else name
+        bare = _without_p(name)
         known = [
             [key for key in self.ids.get(ref, ()) if suite in (None, key.suite)]
-            for ref in dict.fromkeys((name, bare, bare.lstrip("0")))
+            for ref in dict.fromkeys((name, bare, _bare(name)))
         ]
         for found in known:
             if own := [key for key in found if key in self.of_file]:
@@ -85,27 +86,90 @@ def prompts_file(path: str | Path) -> Source:
     return Source(table if given.suffix.lower() == ".txt" and table.is_file() else given)
 
 
+class Known:
+    """The prompts of a study with their texts, to find the one that a file means."""
+
+    def __init__(self, study: Study, of_names: bool = False) -> None:
+        table = reading.prompts(study).select("suite", "ref", "text").iter_rows()
+        self.texts = {PromptKey(suite, ref): text for suite, ref, text in table}
+        self._reads: dict[str, list[PromptKey]] = {}
+        for key, text in self.texts.items():
+            for words in {text, _words(text)} if of_names else {text}:
+                self._reads.setdefault(words, []).append(key)
+
+    def same(self, prompt: Prompt) -> list[PromptKey]:
+        """Those that read so under the same id; an id that was made from the text is as good as none."""
+        reads = self._reads.get(prompt.text) or self._reads.get(_words(prompt.text), [])
+        made, bare = prompt_ref(prompt.text), _bare(prompt.key.ref)
+        return [key for key in reads if _bare(key.ref) == bare] or [
+            key for key in reads if made in (key.ref, prompt.key.ref)
+        ]
+
+
 @dataclass(frozen=True)
 class Texts:
-    """The prompts of the file that --prompts names, and which stands on which line."""
+    """The prompts of the file that --prompts names, which stands on which line, and which has which id."""
 
     source: Source
     prompts: Sequence[Prompt]
     lines: Mapping[int, PromptKey]
+    ids: Sequence[tuple[str, PromptKey]]
 
 
-def texts_of(path: str | Path, importer: Configured) -> Texts:
-    """The prompts of a file, in the suite that the importer of the images has."""
+def texts_of(study: Study, path: str | Path, importer: Configured, suite: str | None) -> Texts:
+    """The prompts of a file: those that the study has, and new ones in the `suite`, or the importer's own."""
     source = prompts_file(path)
     if not any(each.name == "suite" for each in importer.spec.parameters):
         raise UsageError(
             f"--prompts says nothing to the layout {importer.name}, which has no prompts",
             remedy="Leave it out, or name another layout with --format.",
         )
-    suite = importer.arguments.get("suite", importer.spec.parameter("suite").default)
-    reader = registry.configure("importer", "prompts", suite=suite).load()
+    reader = registry.configure("importer", "prompts", suite=importer.arguments["suite"]).load()
     prompts = [each for each in reader(source) if isinstance(each, Prompt)]
-    return Texts(source, prompts, _lines(source, prompts))
+    named = suite is not None or "suite" in _columns(source)
+    homes = _homes(Known(study), prompts, named) if importer.name in ATTACHING else {}
+    lines = {line: homes.get(key, key) for line, key in _lines(source, prompts).items()}
+    ids = [(each.key.ref, homes.get(each.key, each.key)) for each in prompts]
+    moved = [
+        each._replace(
+            key=homes.get(each.key, each.key), links=[(kind, homes.get(to, to)) for kind, to in each.links]
+        )
+        for each in prompts
+    ]
+    return Texts(source, moved, lines, ids)
+
+
+def _homes(known: Known, prompts: Iterable[Prompt], named: bool) -> dict[PromptKey, PromptKey]:
+    """Which prompt of the study each one of a file is; where a suite is `named`, it is one of that suite."""
+    ids: dict[str, list[PromptKey]] = {}
+    for key in () if named else known.texts:
+        ids.setdefault(key.ref, []).append(key)
+    homes = {}
+    for each in prompts:
+        found = [key for key in known.same(each) if not named or key.suite == each.key.suite]
+        others = ids.get(each.key.ref, [])
+        if others and not set(others) & set(found):
+            raise another_text(each, known.texts[others[0]], f"in suite {others[0].suite!r} of the study")
+        if len(found) > 1:
+            raise _several(each, found)
+        if found:
+            homes[each.key] = found[0]
+    return homes
+
+
+def _several(prompt: Prompt, found: Sequence[PromptKey]) -> ConflictError:
+    suites = list(dict.fromkeys(key.suite for key in found))
+    if len(suites) == 1:
+        return ConflictError(
+            f"{len(found)} prompts of suite {suites[0]!r} read {prompt.text[:60]!r}",
+            where=prompt.at,
+            remedy="Say which is meant in a column prompt_id.",
+        )
+    return ConflictError(
+        f"prompt {prompt.key.ref!r} is in the suites {' and '.join(map(repr, suites))}",
+        where=prompt.at,
+        remedy=f"Choose the one that the images are for: --option suite={suites[0]}",
+    )
 
 
 def known_names(study: Study, importer: Configured, texts: Texts | None) -> Names:
@@ -113,8 +177,8 @@ def known_names(study: Study, importer: Configured, texts: Texts | None) -> Name
     names = names_of(study)
     if texts is not None:
         names.of_file = {each.key for each in texts.prompts}
-        for each in texts.prompts:
-            names.add(each.key)
+        for ref, key in texts.ids:
+            names.add(key, ref)
         names.lines = texts.lines
         names.first_line = int(importer.arguments.get("first_line", 1))
     return names
@@ -125,10 +189,14 @@ def _lines(source: Source, prompts: Iterable[Prompt]) -> dict[int, PromptKey]:
     listed = list(prompts)
     if source.path.suffix.lower() == ".txt":
         return {int(each.at.rpartition(":")[2]): each.key for each in listed}
-    if "line" not in source.header(source.the_file()):
+    if "line" not in _columns(source):
         return {}
     numbers = [row.whole("line") for row in source.rows(source.the_file(), ("line",))]
     return {number: each.key for number, each in zip(numbers, listed, strict=True)}
+
+
+def _columns(source: Source) -> Sequence[str]:
+    return () if source.path.suffix.lower() == ".txt" else source.header(source.the_file())
 
 
 class Attaching:
@@ -172,7 +240,7 @@ class Attaching:
 
     def _reason(self, answer: Answer, found: list[PromptKey], held: Mapping[object, str]) -> str:
         if len(found) != 1:
-            return SEVERAL if found else UNKNOWN
+            return SEVERAL.format(", ".join(key.suite for key in found)) if found else UNKNOWN
         place = (answer.system, found[0], answer.position)
         if place in self._taken:
             return SECOND
@@ -218,33 +286,37 @@ class Attaching:
 
 
 def of_known_prompts(
-    study: Study, source: Source, records: Iterable[Record], importer: Configured
+    study: Study, source: Source, records: Iterable[Record], importer: Configured, suite: str | None
 ) -> Iterator[Record]:
-    """The records; a prompt that is given by its wording alone is the one of the study that reads so.
+    """The records; a prompt that the study has, by its text and id or by its text alone, is that one.
 
-    Where the table or an option names a suite, it is one of that suite. The name of a file or folder may have
+    Where the table or `suite` names one, it is one of that suite. The name of a file or folder may have
     other signs than letters and digits where its prompt cannot stand in a name as it is.
     """
-    usual = None if "suite" in importer.arguments else importer.spec.parameter("suite").default
-    prompts = reading.prompts(study)
-    keys = {PromptKey(suite, ref) for suite, ref in prompts.select("suite", "ref").iter_rows()}
-    reads: dict[str, list[tuple[PromptKey, str]]] = {}
-    for suite, ref, text in prompts.select("suite", "ref", "text").iter_rows():
-        for words in {text, _words(text)} if importer.name == "folder" else {text}:
-            reads.setdefault(words, []).append((PromptKey(suite, ref), text))
+    usual = importer.spec.parameter("suite").default if suite is None else None
+    known = Known(study, of_names=importer.name == "folder")
     same: dict[PromptKey, PromptKey] = {}
     for record in records:
-        if isinstance(record, Prompt) and record.key not in keys:
-            found = reads.get(record.text) or reads.get(_words(record.text), [])
-            fits = [each for each in found if record.key.suite in (usual, each[0].suite)]
-            if record.key.ref == prompt_ref(record.text) and len(fits) == 1:
-                same[record.key], text = fits[0]
+        if isinstance(record, Prompt) and record.key not in known.texts:
+            fits = [key for key in known.same(record) if record.key.suite in (usual, key.suite)]
+            if len(fits) == 1:
+                same[record.key] = fits[0]
+                text = known.texts[fits[0]]
                 if text != record.text:
                     source.note(f"{record.text!r} as {text!r}", "names read as the prompts of the study")
-                record = record._replace(key=fits[0][0], text=text)
+                record = record._replace(key=fits[0], text=text)
         elif isinstance(record, Answer) and isinstance(record.prompt, PromptKey):
             record = record._replace(prompt=same.get(record.prompt, record.prompt))
         yield record
+
+
+def _without_p(name: str) -> str:
+    return name[1:] if name[:1] in ("p", "P") else name
+
+
+def _bare(name: str) -> str:
+    """An id without p before it and without zeros."""
+    return _without_p(name).lstrip("0")
 
 
 def _words(text: str) -> str:

@@ -31,10 +31,11 @@ def named_files(settings: Mapping[str, Any]) -> Iterator[str]:
         yield from (name for name in cells if isinstance(name, str) and name)
 
 
-def take_over_settings(study: Study, source: Source) -> None:
+def take_over_settings(study: Study, source: Source, *, dry_run: bool = False) -> None:
     """Give a study that has no settings of its own those of the export, with the files they name.
 
-    What is not taken over is listed among what the import left out.
+    What is not taken over is listed among what the import left out; `dry_run` lists the same, and
+    writes nothing.
     """
     file = source.root / SETTINGS_FILE
     if not file.is_file():
@@ -48,15 +49,17 @@ def take_over_settings(study: Study, source: Source) -> None:
         files = {name: source.picture(f"{FILES}/{name}", SETTINGS_FILE) for name in named_files(settings)}
         if "store" in settings:
             raise DataError("they name another database")
-        adopt_settings(study, said)
+        adopt_settings(study, said, dry_run=dry_run)
     except (tomllib.TOMLDecodeError, SightlineError) as error:
         source.skip(SETTINGS_FILE, f"settings that are not taken over ({error})")
         return
-    source.note(SETTINGS_FILE, "settings of the export, which are now the study's")
+    source.note(SETTINGS_FILE, "settings of the export, taken over by the study")
     for name, path in files.items():
         target = study.home / name
         if path is None or target.exists() or PurePosixPath(name).parts[0].startswith(OWN):
             source.skip(name, "files that the settings name: not in the export, or in the study already")
+            continue
+        if dry_run:
             continue
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, target)

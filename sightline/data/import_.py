@@ -9,8 +9,7 @@ import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from dataclasses import replace as replace_
+from dataclasses import asdict, dataclass, field
 from itertools import chain, islice
 from pathlib import Path
 from typing import Annotated, Any
@@ -35,17 +34,10 @@ from sightline.errors import DataError, SightlineError, StudyError, UsageError, 
 from sightline.estimate import plural
 from sightline.extension import Configured, Extension, Spec
 from sightline.records import (
-    Annotator,
-    Answer,
-    Assignment,
     Image,
     Judgement,
-    JudgingRound,
-    KnownAnswer,
     Prompt,
     Record,
-    Reference,
-    Score,
     System,
     Truth,
 )
@@ -68,20 +60,6 @@ EXAMPLES_LEFT = 20
 EXAMPLES = 3
 """How many records of each kind a preview shows."""
 _SAMPLED = 2_000
-_PLURALS: Mapping[type, str] = {
-    Prompt: "prompts",
-    Answer: "answers",
-    Judgement: "judgements",
-    Truth: "truths",
-    Score: "scores",
-    Image: "images",
-    System: "systems",
-    Reference: "references",
-    Annotator: "annotators",
-    KnownAnswer: "controls",
-    JudgingRound: "rounds",
-    Assignment: "tasks",
-}
 
 
 @dataclass(frozen=True)
@@ -116,10 +94,10 @@ class Skipped:
 
 @dataclass(frozen=True)
 class Import(Result):
-    """What an import did; of a dry run (without `number`) what it would do, with the first records.
+    """What an import did; of a dry run what it would do, with the first records.
 
     `already` is true where the study held this very source before, `created` where the study is new;
-    `restored` counts images whose files it had lost and has again.
+    `restored` counts images whose files it had lost and has again. What is not there yet has no `number`.
     """
 
     layout: str
@@ -134,6 +112,7 @@ class Import(Result):
     skipped: Sequence[Skipped] = ()
     claims: Sequence[Claim] = ()
     restored: int = 0
+    dry_run: bool = False
     chosen: Sequence[str] = ()
     """The options of a dry run, as words of the command line."""
     unmatched: Sequence[tuple[str, str, str]] = ()
@@ -142,13 +121,14 @@ class Import(Result):
     @property
     def sentence(self) -> str:
         if self.number is None:
-            parts = [f"{n:,} {kind}" for kind, n in self.counts.items()]
+            parts = [plural(n, kind.replace("_", " ").removesuffix("s")) for kind, n in self.counts.items()]
             copied = f", copying {self.image_bytes / 1e6:,.1f} MB of images" if self.image_bytes else ""
             read = f"{self.path} is read as {self.layout}: {', '.join(parts) or 'nothing'}{copied}."
             return f"{read} Nothing was written."
         if self.already and self.restored:
             found = plural(self.restored, "lost image")
-            return f"The study holds this as import {self.number}; restored {found}."
+            done = f"would restore {found}. Nothing was written" if self.dry_run else f"restored {found}"
+            return f"The study holds this as import {self.number}; {done}."
         if self.already:
             return f"The study already holds exactly this, as import {self.number}. Nothing was changed."
         return f"This is import {self.number}{' of a new study' if self.created else ''}."
@@ -275,27 +255,20 @@ def import_(
     source = Source(path, columns=columns or {})
     importer, claims = recognise(source, format, options=options)
     importer = _at_home(study, source, importer, options or {})
-    texts = texts_of(prompts, importer) if prompts is not None else None
+    suite = _named_suite(importer, options or {})
+    texts = texts_of(study, prompts, importer, suite) if prompts is not None else None
     if claims and importer.name == "id_images" and texts is None and not len(reading.prompts(study)):
         # Without prompts nothing is an id: the names are rather the prompts themselves.
         others = [each.importer for each in claims if each.confidence > 0 and each.importer != importer.name]
         importer = _configured(others[0], options or {}) if others else importer
-    records, attaching = _prepared(study, source, importer, options or {}, texts, new_systems)
-    if dry_run:
-        words = chosen(
-            {"format": format, "prompts": prompts},
-            {"column": columns, "option": options},
-            {"keep-broken": keep_broken, "replace": replace, "new-systems": new_systems},
-        )
-        left = attaching.left if attaching else ()
-        return replace_(_preview(source, importer, claims, records), chosen=words, unmatched=left)
+    records, attaching = _prepared(study, source, importer, suite, texts, new_systems)
     check_writable(study)
     _check_space(study, source.picture_bytes())
-    meter = Meter("records", 0, listener)
+    meter, seen = Meter("records", 0, listener), Seen()
     try:
         loaded = load(
             study,
-            _watched(study, records),
+            seen.passed(_watched(study, records)) if dry_run else _watched(study, records),
             importer=importer.short,
             path=str(source.path.resolve()),
             digest=_digest(source, importer, texts, attaching),
@@ -304,25 +277,36 @@ def import_(
             closed=bool(importer.spec.details["closed"]),
             progress=lambda done: meter.add(computed=done - meter.done),
             skip=source.skip,
+            dry_run=dry_run,
         )
         meter.finish()
     except KeyboardInterrupt:
         raise KeyboardInterrupt("Stopped. Nothing was imported; run the same command again.") from None
     if importer.name == "export" and not loaded.already:
-        take_over_settings(study, source)
+        take_over_settings(study, source, dry_run=dry_run)
     elif importer.name == "judgements" and source.path.name in export_note(source):
         source.note(source.path.name, "table of an export without its decisions: import the whole folder")
+    words = chosen(
+        {"format": format, "prompts": prompts},
+        {"column": columns, "option": options},
+        {"keep-broken": keep_broken, "replace": replace, "new-systems": new_systems},
+    )
     return Import(
         importer.short,
         str(source.path),
         loaded.counts,
-        loaded.source_id,
+        None if dry_run and not loaded.already else loaded.source_id,
         loaded.already,
         study.created,
-        skipped=[*_skipped(source), *(_skipped(texts.source) if texts else ())],
-        claims=claims,
-        restored=loaded.restored,
-        unmatched=attaching.left if attaching else (),
+        list(seen.systems),
+        seen.image_bytes,
+        seen.examples,
+        [*_skipped(source), *(_skipped(texts.source) if texts else ())],
+        claims,
+        loaded.restored,
+        dry_run,
+        words if dry_run else (),
+        attaching.left if attaching else (),
     )
 
 
@@ -330,7 +314,7 @@ def _prepared(
     study: Study,
     source: Source,
     importer: Configured,
-    options: Mapping[str, Any],
+    suite: str | None,
     texts: Texts | None,
     new_systems: bool,
 ) -> tuple[Iterable[Record], Attaching | None]:
@@ -338,7 +322,7 @@ def _prepared(
     records: Iterable[Record] = _records(source, importer)
     attaching = None
     if importer.name in ATTACHING:
-        attaching = Attaching(study, known_names(study, importer, texts), options.get("suite"))
+        attaching = Attaching(study, known_names(study, importer, texts), suite)
         records = attaching.records(source, records)
     if texts is not None:
         records = chain(texts.prompts, records)
@@ -348,7 +332,7 @@ def _prepared(
     if importer.name in JUDGING and not new_systems:
         records = _of_known_systems(study, records)
     if importer.name in ("answers", "folder"):
-        records = of_known_prompts(study, source, records, importer)
+        records = of_known_prompts(study, source, records, importer, suite)
     by_name = importer.arguments.get("names_only") or source.path.name in export_note(source)
     if importer.name == "answers" and not by_name:
         records = with_pictures(study, records)
@@ -410,6 +394,13 @@ def _at_home(study: Study, source: Source, importer: Configured, options: Mappin
     return registry.configure("importer", importer.name, **{**importer.arguments, **defaults})
 
 
+def _named_suite(importer: Configured, options: Mapping[str, Any]) -> str | None:
+    """The suite that was asked for, rather than the usual one of the layout."""
+    suite = importer.arguments.get("suite")
+    asked = "suite" in options or (suite is not None and suite != importer.spec.parameter("suite").default)
+    return str(suite) if asked else None
+
+
 def _typed(spec: Spec, name: str, value: Any) -> Any:
     """An option given as text, converted to the type of the importer's parameter."""
     default = spec.parameter(name).default
@@ -455,37 +446,28 @@ def _of_known_systems(study: Study, records: Iterable[Record]) -> Iterator[Recor
         yield record
 
 
-def _preview(
-    source: Source, importer: Configured, claims: Sequence[Claim], records: Iterable[Record]
-) -> Import:
-    counts: Counter[str] = Counter()
-    systems: dict[str, None] = {}
-    first: list[Record] = []
-    shown: Counter[type] = Counter()
-    size = 0
-    for record in records:
-        kind = type(record)
-        if isinstance(record, System):
-            systems[record.name] = None
-        elif kind in _PLURALS:
-            counts[_PLURALS[kind]] += 1
-        if isinstance(record, Image):
-            size += os.path.getsize(record.path) if record.path is not None else len(record.data or b"")
-        if shown[kind] < EXAMPLES:
-            shown[kind] += 1
-            first.append(record)
-    if systems:
-        counts["systems"] = len(systems)
-    return Import(
-        importer.short,
-        str(source.path),
-        dict(counts),
-        systems=list(systems),
-        image_bytes=size,
-        examples=first,
-        skipped=_skipped(source),
-        claims=claims,
-    )
+@dataclass
+class Seen:
+    """What a dry run shows of the records besides their number."""
+
+    systems: dict[str, None] = field(default_factory=dict)
+    image_bytes: int = 0
+    examples: list[Record] = field(default_factory=list)
+
+    def passed(self, records: Iterable[Record]) -> Iterator[Record]:
+        """The records, looked at while they pass."""
+        shown: Counter[type] = Counter()
+        for record in records:
+            kind = type(record)
+            if isinstance(record, System):
+                self.systems[record.name] = None
+            if isinstance(record, Image):
+                size = os.path.getsize(record.path) if record.path is not None else len(record.data or b"")
+                self.image_bytes += size
+            if shown[kind] < EXAMPLES:
+                shown[kind] += 1
+                self.examples.append(record)
+            yield record
 
 
 def _skipped(source: Source) -> list[Skipped]:

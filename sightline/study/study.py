@@ -316,19 +316,24 @@ def is_template(study: Study) -> bool:
     return file.is_file() and file.read_text("utf-8") == fresh
 
 
-def adopt_settings(study: Study, settings: str) -> None:
-    """Put these settings in the place of the study's own; where its records and images are stays as it is."""
+def adopt_settings(study: Study, settings: str, *, dry_run: bool = False) -> None:
+    """Put these settings in the place of the study's own; where its records and images are stays as it is.
+
+    `dry_run` only looks whether they can be read.
+    """
     file = study.home / SETTINGS_FILE
     store = study.settings.get("store", {})
     kept = _store(store["database"], store.get("images", "")) if "database" in store else ""
     draft = file.with_name(f".{SETTINGS_FILE}.part")
     try:
         draft.write_text(settings + kept, "utf-8")
-        read_settings(draft)
+        read = read_settings(draft)
+        if dry_run:
+            return
         draft.replace(file)
     finally:
         draft.unlink(missing_ok=True)
-    study.settings = read_settings(file)
+    study.settings = read
 
 
 def note_images(study: Study, address: str) -> None:

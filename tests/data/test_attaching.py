@@ -185,3 +185,103 @@ def test_rows_of_prompts_that_cannot_be_read_whole(tmp_path: Path) -> None:
     ]
     assert found["1"].expects == {"objects": [{"kind": "dog", "count": None}], "complete": False}
     assert found[prompt_ref("a cat")].text == "a cat" and found["3"].expects is not None
+
+
+ELSEWHERE = "suite,prompt_id,prompt\nmine,c1,a red ball\nmine,c2,two dogs\nmine,7,three cats\n"
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> Iterator[Study]:
+    """The prompts c1, c2 and 7 in a suite that no importer takes by default."""
+    (tmp_path / "suite.csv").write_text(ELSEWHERE)
+    (tmp_path / "prompts.csv").write_text(PROMPTS)
+    with create_study(tmp_path / "elsewhere") as made:
+        import_(made, tmp_path / "suite.csv")
+        yield made
+
+
+@pytest.mark.parametrize(
+    ("layout", "name"), [("id_images", "ours/c1_0.png"), ("gimbrr_images", "ours/p7_1.png")]
+)
+def test_images_go_to_the_prompts_that_are_there(
+    elsewhere: Study, images: Any, tmp_path: Path, layout: str, name: str
+) -> None:
+    folder = images(name)
+    for dry_run in (True, False):
+        done = import_(elsewhere, folder, prompts=tmp_path / "prompts.csv", dry_run=dry_run)
+        assert done.layout == layout and "prompts" not in done.counts and done.counts["answers"] == 1
+    assert reading.prompts(elsewhere)["suite"].to_list() == ["mine"] * 3
+    assert {ref for _, ref, _ in answers(elsewhere)} == {"7" if layout == "gimbrr_images" else "c1"}
+    assert import_(elsewhere, folder, prompts=tmp_path / "prompts.csv").already
+
+
+def test_a_table_of_answers_goes_to_the_prompts_that_are_there(elsewhere: Study, tmp_path: Path) -> None:
+    table = "prompt_id,prompt,image,system\nc1,a red ball,a,s\n8,a red ball,b,s\nc2,other words,c,s\n"
+    (tmp_path / "answers.csv").write_text(table)
+    import_(elsewhere, tmp_path / "answers.csv", options={"names_only": True})
+    found = reading.prompts(elsewhere).select("suite", "ref").rows()
+    # The same words under another id, and other words under the same, are other prompts.
+    assert found == [("mine", "c1"), ("mine", "c2"), ("mine", "7"), ("prompts", "8"), ("prompts", "c2")]
+    assert answers(elsewhere) == {("s", "c1", 0), ("s", "8", 0), ("s", "c2", 0)}
+
+
+def test_ids_agree_whatever_stands_before_their_digits(elsewhere: Study, images: Any, tmp_path: Path) -> None:
+    (tmp_path / "ids.csv").write_text("prompt_id,prompt\np007,three cats\n")
+    import_(elsewhere, images("ours/p007_0.png"), prompts=tmp_path / "ids.csv", format="id_images")
+    assert answers(elsewhere) == {("ours", "7", 0)} and len(reading.prompts(elsewhere)) == 3
+
+
+def test_prompts_without_ids_are_known_by_their_texts(elsewhere: Study, images: Any, tmp_path: Path) -> None:
+    (tmp_path / "lines.txt").write_text("two dogs\na fox\n")
+    folder = images("ours/0001_0.png", "ours/0002_0.png")
+    import_(elsewhere, folder, prompts=tmp_path / "lines.txt", format="id_images")
+    assert answers(elsewhere) == {("ours", "c2", 0), ("ours", prompt_ref("a fox"), 0)}
+    with create_study(tmp_path / "named") as named:
+        # Here the study has no ids of its own, and the file gives them.
+        import_(named, tmp_path / "lines.txt", options={"suite": "mine"})
+        import_(named, images("ours/c2_0.png"), prompts=tmp_path / "prompts.csv", format="id_images")
+        assert ("ours", prompt_ref("two dogs"), 0) in answers(named)
+        assert reading.prompts(named)["text"].to_list().count("two dogs") == 1
+
+
+def test_another_text_under_an_id_of_the_study_is_refused(
+    elsewhere: Study, images: Any, tmp_path: Path
+) -> None:
+    (tmp_path / "prompts.csv").write_text(PROMPTS.replace("two dogs", "two cows"))
+    folder = images("ours/c1_0.png")
+    for dry_run in (True, False):
+        with pytest.raises(
+            ConflictError, match="prompt 'c2' reads 'two cows' here but 'two dogs'"
+        ) as refused:
+            import_(elsewhere, folder, prompts=tmp_path / "prompts.csv", dry_run=dry_run)
+        assert refused.value.where == "prompts.csv:3" and "in suite 'mine'" in refused.value.what
+        assert "--option suite=NAME" in refused.value.remedy
+    # As prompts of their own they come in.
+    import_(elsewhere, folder, prompts=tmp_path / "prompts.csv", options={"suite": "cows"})
+    assert reading.prompts(elsewhere)["suite"].to_list() == ["mine"] * 3 + ["cows"] * 3
+
+
+def test_prompts_of_two_suites_need_a_suite(elsewhere: Study, images: Any, tmp_path: Path) -> None:
+    import_(elsewhere, tmp_path / "prompts.csv", options={"suite": "second"})
+    folder = images("ours/c1_0.png")
+    with pytest.raises(ConflictError, match="prompt 'c1' is in the suites 'mine' and 'second'") as refused:
+        import_(elsewhere, folder, prompts=tmp_path / "prompts.csv")
+    assert refused.value.where == "prompts.csv:2" and "--option suite=mine" in refused.value.remedy
+    with pytest.raises(DataError, match="several suites have: mine, second"):
+        import_(elsewhere, folder)
+    import_(elsewhere, folder, prompts=tmp_path / "prompts.csv", options={"suite": "second"})
+    suites = dict(reading.prompts(elsewhere).select("prompt_id", "suite").iter_rows())
+    assert [suites[key] for key in reading.answers(elsewhere)["prompt_id"]] == ["second"]
+
+
+def test_links_follow_the_prompts_they_join(elsewhere: Study, images: Any, tmp_path: Path) -> None:
+    (tmp_path / "more.csv").write_text("prompt_id,prompt,builds_on\nc1,a red ball,\nc9,two red balls,c1\n")
+    done = import_(elsewhere, images("ours/c9_0.png"), prompts=tmp_path / "more.csv", format="id_images")
+    assert done.counts["links"] == done.counts["prompts"] == 1
+    found = reading.prompts(elsewhere).select("suite", "ref").rows()
+    assert found == [("mine", "c1"), ("mine", "c2"), ("mine", "7"), ("prompts", "c9")]
+
+
+def test_wordings_are_met_in_whatever_suite_they_are(elsewhere: Study, images: Any) -> None:
+    import_(elsewhere, images("ours/Two_dogs.png", "ours/a fox.png"))
+    assert answers(elsewhere) == {("ours", "c2", 0), ("ours", prompt_ref("a fox"), 0)}

@@ -8,6 +8,7 @@ import sys
 from collections import namedtuple
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import func, select
@@ -15,7 +16,8 @@ from sqlalchemy import func, select
 from sightline import registry
 from sightline.data.import_ import SPARE, import_, recognise
 from sightline.data.imports import undo
-from sightline.errors import ConflictError, DataError, StudyError, UsageError
+from sightline.errors import ConflictError, DataError, SightlineError, StudyError, UsageError
+from sightline.pictures import MOST_BYTES
 from sightline.records import Answer
 from sightline.study.running.progress import Progress
 from sightline.study.schema import database, tables
@@ -143,9 +145,9 @@ def test_preview_reads_all_and_writes_nothing(study: Study, box: Path, fill: Fil
     before = rows(study)
     done = import_(study, box, dry_run=True)
     assert done.number is None
-    assert done.counts == {"prompts": 2, "images": 3, "answers": 3, "systems": 2}
+    assert done.counts == {"systems": 2, "prompts": 2, "collections": 1, "images": 3, "answers": 3}
     assert done.image_bytes == 3 * len(png) and done.systems == ["s", "t"]
-    assert "is read as folder: 2 prompts, 3 images, 3 answers, 2 systems" in done.sentence
+    assert "is read as folder: 2 systems, 2 prompts, 1 collection, 3 images, 3 answers" in done.sentence
     assert [e.system for e in done.examples if isinstance(e, Answer)] == ["s", "s", "t"]
     assert rows(study) == before
 
@@ -229,21 +231,116 @@ def test_bad_input_names_its_line_and_leaves_nothing_behind(
 ) -> None:
     files, where, what = BAD[name]
     before = rows(study)
-    with pytest.raises(DataError) as caught:
-        import_(study, fill(box, files) / "a.csv")
-    assert caught.value.where.endswith(where) and what in caught.value.what
-    assert caught.value.exit_code == 3
-    assert rows(study) == before
+    fill(box, files)
+    for dry_run in (True, False):
+        with pytest.raises(DataError) as caught:
+            import_(study, box / "a.csv", dry_run=dry_run)
+        assert caught.value.where.endswith(where) and what in caught.value.what
+        assert caught.value.exit_code == 3
+        assert rows(study) == before
+
+
+def bomb() -> bytes:
+    from PIL import Image
+
+    out = io.BytesIO()
+    Image.new("1", (100_000, 1_000)).save(out, "PNG")
+    return out.getvalue()
+
+
+def _spoil(file: Path, fault: str, png: bytes) -> None:
+    """A file that is no image in one way or another."""
+    file.unlink()
+    match fault:
+        case "cut short":
+            file.write_bytes(png[:-12])
+        case "not an image":
+            file.write_bytes(b"<html></html>")
+        case "empty":
+            file.write_bytes(b"")
+        case "too many pixels":
+            file.write_bytes(bomb())
+        case "too many bytes":
+            with file.open("wb") as out:
+                out.truncate(MOST_BYTES + 1)
+        case "a pipe":
+            os.mkfifo(file)
+        case "a link that leads nowhere":
+            file.symlink_to(file.with_name("nothing.png"))
+
+
+REFUSED = ("cut short", "not an image", "empty", "too many pixels", "too many bytes")
+LEFT_OUT = {
+    "a pipe": "Left out: 1 pipes, sockets or devices: s/a dog.png",
+    "a link that leads nowhere": "Left out: 1 links to folders or to nothing: s/a dog.png",
+}
+
+
+@pytest.mark.parametrize("fault", [*REFUSED, *LEFT_OUT])
+def test_a_dry_run_refuses_what_the_import_refuses(
+    study: Study, box: Path, fill: Fill, png: bytes, fault: str
+) -> None:
+    fill(box, {"s/a dog.png": png, "s/a cat.png": png})
+    _spoil(box / "s" / "a dog.png", fault, png)
+    before = rows(study)
+
+    def refusal(dry_run: bool) -> tuple[str, ...]:
+        try:
+            done = import_(study, box, dry_run=dry_run)
+        except SightlineError as error:
+            return type(error).__name__, error.what, error.where, error.remedy
+        return (*map(str, done.skipped), *map(str, sorted(done.counts.items())))
+
+    tried = refusal(True)
+    assert rows(study) == before and not (study.home / "images").exists()
+    assert tried == refusal(False)
+    assert tried[0] == LEFT_OUT.get(fault, "DataError")
+
+
+def test_a_dry_run_counts_what_the_import_counts(
+    study: Study, box: Path, fill: Fill, png: bytes, dump: Callable[[Study], Any]
+) -> None:
+    fill(box, {"s/a dog.png": png, "s/a cat.png": b"no", "t/a dog.png": png, "t/a fox.png": png[:-12]})
+    before = dump(study)
+    heard: list[Progress] = []
+    tried = import_(study, box, keep_broken=True, dry_run=True, listener=heard.append)
+    assert dump(study) == before and not (study.home / "images").exists()
+    # 2 systems, 3 prompts, 4 images and 4 answers.
+    assert (heard[-1].what, heard[-1].done) == ("records", 13)
+    done = import_(study, box, keep_broken=True)
+    assert (
+        tried.counts
+        == done.counts
+        == {"systems": 2, "prompts": 3, "collections": 1, "images": 4, "answers": 4}
+    )
+    again = import_(study, box, keep_broken=True, dry_run=True)
+    assert again.already and again.number == done.number and "Nothing was changed" in again.sentence
+    # Part of it is there by now: only what is new counts.
+    fill(box, {"t/a cow.png": png})
+    more = import_(study, box, keep_broken=True, dry_run=True)
+    assert (
+        more.counts
+        == import_(study, box, keep_broken=True).counts
+        == {"prompts": 1, "images": 1, "answers": 1}
+    )
+
+
+def test_a_dry_run_says_which_lost_images_would_be_restored(
+    study: Study, box: Path, fill: Fill, png: bytes
+) -> None:
+    import_(study, fill(box, {"s/a dog.png": png}))
+    (file,) = (path for path in (study.home / "images").rglob("*") if path.is_file())
+    file.unlink()
+    tried = import_(study, box, dry_run=True)
+    assert tried.restored == 1 and "would restore 1 lost image. Nothing was written." in tried.sentence
+    assert not file.exists()
+    assert import_(study, box).restored == 1 and file.exists()
 
 
 def test_a_bomb_is_refused_and_a_broken_image_kept_on_request(
     study: Study, box: Path, fill: Fill, png: bytes
 ) -> None:
-    from PIL import Image
-
-    out = io.BytesIO()
-    Image.new("1", (100_000, 1_000)).save(out, "PNG")
-    fill(box, {"s/a dog.png": out.getvalue(), "s/a cat.png": png})
+    fill(box, {"s/a dog.png": bomb(), "s/a cat.png": png})
     with pytest.raises(DataError, match="100,000 x 1,000 pixels") as caught:
         import_(study, box)
     assert "s/a dog.png" in caught.value.where

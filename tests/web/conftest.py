@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import queue
+import shutil
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -23,7 +25,7 @@ from sightline.judging.oversee import invite
 from sightline.judging.store import tokens
 from sightline.records import Answer, Image, ImageKey, Prompt, PromptKey, Record
 from sightline.study.schema import database
-from sightline.study.study import Study, create_study, open_study
+from sightline.study.study import SETTINGS_FILE, Study, create_study, open_study
 from sightline.study.writing.loading import load
 from sightline.web.app import create_app
 from sightline.web.guarding import rules_for
@@ -50,14 +52,13 @@ def drawn(number: int, side: int = SIDE) -> bytes:
 
 def small_study(
     folder: Path,
-    settings: str,
     *,
     prompts: int = 8,
     images: int = 2,
     text: str = "",
     systems: Sequence[str] = SYSTEMS,
     side: int = SIDE,
-) -> Study:
+) -> None:
     """A study of so many prompts, each answered by these systems with so many images, and a photo each.
 
     The even prompts build on the first. `text` is put before every prompt's own.
@@ -82,9 +83,8 @@ def small_study(
                 image = ImageKey("generated", file.name)
                 records.append(Image(image, str(file)))
                 records.append(Answer(key, system, position, image))
-    study = create_study(folder, settings=settings)
-    load(study, records, importer="test", path="test", digest="test")
-    return study
+    with create_study(folder) as study:
+        load(study, records, importer="test", path="test", digest="test")
 
 
 @contextmanager
@@ -149,12 +149,34 @@ class LiveServer:
             "ORDER BY j.id"
         )
 
+    def arrived(self, n: int) -> list[dict[str, Any]]:
+        """Every judgement once there are so many: a page sends what has come to rest, whenever that is."""
+        end = time.monotonic() + 60
+        while len(found := self.answers()) < n:
+            assert time.monotonic() < end, f"{len(found)} of {n} judgements arrived"
+            time.sleep(0.05)
+        return found
+
 
 Live = Callable[..., LiveServer]
 
 
+@pytest.fixture(scope="session")
+def small_studies(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Small studies that differ in more than their settings, each made once and copied by every test."""
+    made: dict[str, Path] = {}
+
+    def small_studies(**more: Any) -> Path:
+        if repr(more) not in made:
+            made[repr(more)] = tmp_path_factory.mktemp("small") / "study"
+            small_study(made[repr(more)], **more)
+        return made[repr(more)]
+
+    return small_studies
+
+
 @pytest.fixture
-def live(tmp_path: Path) -> Iterator[Live]:
+def live(tmp_path: Path, small_studies: Callable[..., Path]) -> Iterator[Live]:
     """Serves all rounds of a small study with these settings: live('[annotate.r]\\nmode = "yes_no"\\n').
 
     `files` are put into its folder first; a number stands for the picture of that number.
@@ -165,7 +187,10 @@ def live(tmp_path: Path) -> Iterator[Live]:
             settings: str, *, name: str = "study", files: Mapping[str, int] | None = None, **more: Any
         ) -> LiveServer:
             folder = tmp_path / name
-            study = open_study(folder) if folder.exists() else small_study(folder, settings, **more)
+            if not folder.exists():
+                shutil.copytree(small_studies(**more), folder)
+                (folder / SETTINGS_FILE).write_text(settings, "utf-8")
+            study = open_study(folder)
             for file, number in (files or {}).items():
                 (folder / file).write_bytes(drawn(number))
             own = stack.enter_context(ExitStack())

@@ -62,6 +62,7 @@ class Source:
         self._folders: dict[str, bool] = {}
         self._shards: list[str] | None = None
         self._pictured: dict[str, Sequence[str]] = {}
+        self._passed_over: set[str] = set()
 
     @property
     def name(self) -> str:
@@ -345,7 +346,7 @@ class Source:
                     if entry.is_symlink() and not self._good_link(entry, relative):
                         continue
                     if not entry.is_dir() and not entry.is_file():
-                        self.skip(relative, "pipes, sockets or devices")
+                        self._pass_over(relative, "pipes, sockets or devices")
                         continue
                     found.append((_shown_name(entry.name, relative), entry.is_dir()))
         except (FileNotFoundError, NotADirectoryError):
@@ -360,8 +361,14 @@ class Source:
         if entry.is_file():
             return True
         # A link to a folder may lead back to where it stands.
-        self.skip(relative, "links to folders or to nothing")
+        self._pass_over(relative, "links to folders or to nothing")
         return False
+
+    def _pass_over(self, entry: str, reason: str) -> None:
+        # A folder is listed by every importer that looks at it.
+        if entry not in self._passed_over:
+            self._passed_over.add(entry)
+            self.skip(entry, reason)
 
     def _readable(self, file: str, most: int | None = None) -> Path:
         path = self.path if self.is_file and file == self.path.name else self.inside(file, file)

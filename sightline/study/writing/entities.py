@@ -43,11 +43,18 @@ class Entities(Keeper):
     """The natural keys of one import, turned into ids."""
 
     def __init__(
-        self, study: Study, connection: Connection, source_id: int | None, keep_broken: bool = False
+        self,
+        study: Study,
+        connection: Connection,
+        source_id: int | None,
+        keep_broken: bool = False,
+        keep_files: bool = True,
     ) -> None:
         super().__init__(connection, source_id)
         self.study = study
         self.keep_broken = keep_broken
+        self.keep_files = keep_files
+        """Whether image files are written; without it they are read and looked at all the same."""
         self.counts: Counter[str] = Counter()
         self._late_links: list[tuple[PromptKey, str, PromptKey, str]] = []
         self._prompts: dict[PromptKey, int] = {}
@@ -426,7 +433,8 @@ class Entities(Keeper):
                 what = error.what if not record.at else f"{record.key.name}: {error.what}"
                 raise DataError(what, where=where, remedy=error.remedy) from None
             defect = error.what
-        return self.study.files.put(data), width, height, defect
+        sha = self.study.files.put(data) if self.keep_files else hashlib.sha256(data).hexdigest()
+        return sha, width, height, defect
 
     def _bytes(self, record: Image, where: str) -> bytes:
         if record.data is not None:
@@ -552,11 +560,16 @@ def text_sha(text: str) -> int:
 
 def _same_text(record: Prompt, text: str) -> None:
     if record.text != text:
-        raise ConflictError(
-            f"prompt {record.key.ref!r} reads {_short(record.text)!r} here but {_short(text)!r} elsewhere",
-            where=record.at,
-            remedy="Correct the id, or import into a suite of its own: --option suite=NAME.",
-        )
+        raise another_text(record, text)
+
+
+def another_text(record: Prompt, text: str, elsewhere: str = "elsewhere") -> ConflictError:
+    """The error of a prompt whose id stands for another text."""
+    return ConflictError(
+        f"prompt {record.key.ref!r} reads {_short(record.text)!r} here but {_short(text)!r} {elsewhere}",
+        where=record.at,
+        remedy="Correct the id, or import into a suite of its own: --option suite=NAME.",
+    )
 
 
 def _short(text: str) -> str:

@@ -78,37 +78,43 @@ def load(
     progress: Callable[[int], None] | None = None,
     skip: Callable[[str, str], None] | None = None,
     closed: bool = False,
+    dry_run: bool = False,
 ) -> Loaded:
     """Write records to the study as one source; a source of the same content is not loaded again.
 
     `extend` names a source that these records are to belong to as well: work that commits step by step is
     undone as a whole. `skip` receives scores of what the study does not hold, and why they are left out;
     without it they are an error. `closed` refuses answers of engines with images that a known collection does
-    not hold.
+    not hold. `dry_run` does all of it, and then takes it back.
     """
     with database.writing(study.engine) as connection:
         refuse_moved(connection, study.vectors.moved)
         study.files.refresh()
         known = _known_source(connection, importer, digest, extend)
+        source_id, before = known or (_new_source(connection, importer, path, digest, replace, dry_run), {})
+        entities = Entities(study, connection, source_id, keep_broken, keep_files=not dry_run)
         if known is not None and extend is None:
-            return Loaded(known[0], True, known[1], restored=_restore(study, connection, known[0], records))
-        source_id, before = known or (_new_source(connection, importer, path, digest, replace), {})
-        with _fewer_collections(10 * batch):
-            how = (batch, keep_broken, progress, skip, closed)
-            added = _load_all(study, connection, source_id, records, *how)
-        counts = {kind: before.get(kind, 0) + added.get(kind, 0) for kind in {**before, **added}}
-        connection.execute(
-            tables.source.update().where(tables.source.c.id == source_id).values(counts=counts)
-        )
+            loaded = Loaded(source_id, True, before, restored=_restore(entities, records))
+        else:
+            with _fewer_collections(10 * batch):
+                added = _load_all(entities, records, batch, progress, skip, closed)
+            counts = {kind: before.get(kind, 0) + added.get(kind, 0) for kind in {**before, **added}}
+            connection.execute(
+                tables.source.update().where(tables.source.c.id == source_id).values(counts=counts)
+            )
+            loaded = Loaded(source_id, False, counts)
+        if dry_run:
+            connection.rollback()
         study.files.sync()
-        return Loaded(source_id, False, counts)
+        return loaded
 
 
-def _restore(study: Study, connection: Connection, source_id: int, records: Iterable[Record]) -> int:
+def _restore(entities: Entities, records: Iterable[Record]) -> int:
     """Put back image files of a source that the study has lost; gives how many images have theirs again."""
     query = "SELECT c.name, i.name, i.sha256 FROM image i JOIN collection c ON c.id = i.collection_id"
-    held = {ImageKey(*key): sha256 for *key, sha256 in database.fetch(connection, query) if sha256}
-    lost = study.files.lost(held.values())
+    rows = database.fetch(entities.connection, query)
+    held = {ImageKey(*key): sha256 for *key, sha256 in rows if sha256}
+    lost = entities.study.files.lost(held.values())
     if not lost:
         return 0
     wanted = (
@@ -118,13 +124,12 @@ def _restore(study: Study, connection: Connection, source_id: int, records: Iter
         and (record.path is not None or record.data is not None)
         and held.get(record.key) in lost
     )
-    entities = Entities(study, connection, source_id, keep_broken=True)
+    entities.keep_broken = True
     keys: set[ImageKey] = set()
     for chunk in _chunks(wanted, 20_000):
         images = [image for image in chunk if isinstance(image, Image)]
         entities.images(images)
         keys |= {image.key for image in images}
-    study.files.sync()
     return len(keys)
 
 
@@ -143,7 +148,9 @@ def _known_source(
     return None if known is None else (int(known.id), dict(known.counts or {}))
 
 
-def _new_source(connection: Connection, importer: str, path: str, digest: str, replace: bool) -> int:
+def _new_source(
+    connection: Connection, importer: str, path: str, digest: str, replace: bool, dry_run: bool
+) -> int:
     """A source with a number of its own; `replace` undoes what was imported from the same path before."""
     if replace:
         # The newest first: it may repeat what the older ones tell.
@@ -153,7 +160,8 @@ def _new_source(connection: Connection, importer: str, path: str, digest: str, r
             # Another layout read from the same file is another import.
             if by.partition("(")[0] == importer.partition("(")[0]:
                 undo_within(connection, source_id)
-    number = _fresh_number(connection)
+    # PostgreSQL does not take back a number it has handed out: a dry run must not use one up.
+    number = 0 if dry_run else _fresh_number(connection)
     columns = ["id", "importer", "path", "sha256", "at"]
     database.insert(connection, tables.source, columns, [(number, importer, path, digest, now())])
     return number
@@ -181,17 +189,13 @@ def _fewer_collections(new_objects: int) -> Iterator[None]:
 
 
 def _load_all(
-    study: Study,
-    connection: Connection,
-    source_id: int,
+    entities: Entities,
     records: Iterable[Record],
     batch: int,
-    keep_broken: bool,
     progress: Callable[[int], None] | None,
     skip: Callable[[str, str], None] | None,
     closed: bool,
 ) -> dict[str, int]:
-    entities = Entities(study, connection, source_id, keep_broken)
     facts = Facts(entities, closed)
     decisions = Decisions(entities, facts)
     scores = Scores(entities, skip)

@@ -36,9 +36,12 @@ class Person:
             self.faults.append(message.text)
 
     def begin(self) -> Person:
-        """Close the instructions."""
+        """Close the instructions, and wait until the page knows: it hears of it after they are gone."""
+        read = "Object.keys(localStorage).filter(key => key.endsWith('/read')).length"
+        before = self.page.evaluate(read)
         self.page.keyboard.press("Enter")
         self.page.wait_for_selector("#instructions", state="hidden")
+        self.page.wait_for_function(f"before => {read} > before", arg=before)
         return self
 
     def press(self, *keys: str) -> None:
@@ -77,6 +80,12 @@ class Person:
     def waiting(self) -> int:
         """Answers kept in the browser that have no receipt yet."""
         return self.page.evaluate("Object.keys(localStorage).filter(key => key.includes('/answer/')).length")
+
+    def keeps(self, n: int) -> None:
+        """Wait until so many answers are kept in the browser."""
+        self.page.wait_for_function(
+            "n => Object.keys(localStorage).filter(key => key.includes('/answer/')).length === n", arg=n
+        )
 
     def all_sent(self) -> None:
         """Wait until every answer has its receipt."""

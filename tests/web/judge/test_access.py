@@ -114,7 +114,7 @@ def test_a_finger_is_enough(live: Any, visit: Any, mode: str) -> None:
     if mode == "two_sliders":
         for n in (0, 1):
             page.tap(f"input[type=range] >> nth={n}")
-        page.wait_for_timeout(700)
+        server.arrived(2)
     else:
         for n in range(page.locator(".thing").count()):
             page.locator(".thing").nth(n).locator(".choice").first.tap()

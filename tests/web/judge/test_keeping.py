@@ -59,7 +59,7 @@ def test_a_closed_window_keeps_its_answers_until_it_is_opened_again(seated: Any)
     link = server.links["ann"]
     person.go_offline()
     person.press(*"123")
-    assert person.waiting() == 3
+    person.keeps(3)
     person.page.close()
     assert server.answers() == []
     person.context.set_offline(False)
@@ -131,8 +131,10 @@ def test_two_tabs_share_the_work_without_losing_or_doubling(seated: Any) -> None
     person.press("1")
     other.keyboard.press("ArrowRight")
     other.keyboard.press("2")
-    person.page.wait_for_timeout(200)
     # What is answered in one is known in the other.
+    person.page.wait_for_function(
+        "() => document.querySelectorAll('.choice[aria-pressed=true]').length === 2"
+    )
     assert person.chosen() == ["high relevance", "low relevance"]
     person.press("ArrowRight", "3")
     person.context.set_offline(False)
@@ -147,8 +149,7 @@ def test_somebody_else_in_the_same_browser_sends_only_their_own(live: Any, visit
     person = visit(ann)
     person.go_offline()
     person.press("y")
-    person.page.wait_for_timeout(300)
-    assert person.waiting() == 1
+    person.keeps(1)
     person.page.close()
     person.context.set_offline(False)
     person.page = person.tab(ben)

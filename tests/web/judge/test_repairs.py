@@ -173,7 +173,7 @@ def test_comment_flag_and_regions_are_kept_shown_again_and_removed(seated: Any, 
     page.click("#zoom-marks .box >> nth=0 >> button")
     person.press("Escape", "Escape")
     page.wait_for_selector("#zoom", state="hidden")
-    assert page.locator(".marks .box").count() == 1
+    page.wait_for_function("() => document.querySelectorAll('.marks .box').length === 1")
     person.all_sent()
     rows = server.rows("SELECT kind, slot, part, text, CAST(boxes AS TEXT) AS boxes FROM remark ORDER BY id")
     assert [row["kind"] for row in rows[:3]] == ["comment", "flag", "regions"]
@@ -203,8 +203,7 @@ def test_remarks_wait_for_the_network_like_answers(seated: Any) -> None:
     person.page.fill("#note-text", "six fingers")
     person.page.click("#note-save")
     person.press("y")
-    person.page.wait_for_timeout(300)
-    assert person.waiting() == 2
+    person.keeps(2)
     person.context.set_offline(False)
     person.all_sent()
     assert [row["text"] for row in server.rows("SELECT text FROM remark")] == ["six fingers"]

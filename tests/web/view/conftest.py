@@ -61,6 +61,15 @@ def serve(run_server: Callable[..., Any]) -> Iterator[Callable[[Path], Served]]:
         yield begin
 
 
+@pytest.fixture(scope="module")
+def unchanged(template: Path, run_server: Callable[..., Any]) -> Iterator[Served]:
+    """The explorer of the study itself, for all tests of a file that only look."""
+    with ExitStack() as stack:
+        study = stack.enter_context(open_study(template))
+        url, _ = stack.enter_context(run_server(create_explorer(study, rules=rules_for("127.0.0.1"))))
+        yield Served(study, url)
+
+
 @pytest.fixture
 def served(template: Path, tmp_path: Path, serve: Callable[[Path], Served]) -> Served:
     """The explorer of a copy of the study, which a test may change."""

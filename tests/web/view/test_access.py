@@ -17,6 +17,11 @@ STATES = {
 }
 
 
+@pytest.fixture
+def served(unchanged: Any) -> Any:
+    return unchanged
+
+
 @pytest.mark.parametrize("state", STATES)
 def test_axe_finds_nothing_on_the_board(view: Any, state: str) -> None:
     seen = view(STATES[state])

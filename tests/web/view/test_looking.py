@@ -10,6 +10,11 @@ from explored import BOX, FAILURE, HIGH, HOSTILE, PROMPTS, WIDE, View, truth_of
 ALL = "25 images"
 
 
+@pytest.fixture
+def served(unchanged: Any) -> Any:
+    return unchanged
+
+
 def test_categories_states_and_words_filter_and_chips_take_them_away(view: Any) -> None:
     seen = view()
     seen.count(ALL)
@@ -158,6 +163,49 @@ def test_one_search_is_one_step_back(view: Any) -> None:
     seen.page.go_back()
     seen.count(ALL)
     assert seen.page.input_value("#search") == ""
+
+
+def test_what_is_being_typed_stays_while_counts_arrive(view: Any) -> None:
+    seen = view()
+    seen.page.wait_for_load_state("networkidle")
+    held: list[Any] = []
+    seen.page.route("**/api/view/fields?*", lambda route: held.append(route))
+    seen.page.clock.install()
+    seen.page.fill("#search", "4 red")
+    seen.page.clock.run_for(1_000)
+    seen.count("4 of 25 images")
+    # From here on no time passes: what is typed is not searched for yet.
+    seen.page.locator("#search").press_sequentially(" ap")
+    with seen.page.expect_response("**/api/view/fields?*"):
+        held.pop().continue_()
+    seen.page.wait_for_function("() => document.querySelector('#filters .choice .n').textContent === '2'")
+    assert seen.page.input_value("#search") == "4 red ap"
+    seen.page.go_back()
+    seen.count(ALL)
+    # What was not searched for yet is no search after a step back, and the next search is a step again.
+    assert seen.page.input_value("#search") == ""
+    seen.page.clock.run_for(1_000)
+    assert seen.query() == ""
+    seen.page.fill("#search", "1 red")
+    seen.page.clock.run_for(1_000)
+    seen.count("4 of 25 images")
+    seen.page.go_back()
+    seen.count(ALL)
+
+
+def test_two_changes_at_once_both_hold_and_end_with_a_count(view: Any) -> None:
+    seen = view()
+    seen.page.wait_for_load_state("networkidle")
+    seen.filter("System")
+    seen.page.clock.install()
+    seen.page.evaluate(
+        "for (const name of ['alpha', 'beta'])"
+        " [...document.querySelectorAll('#filters .choice input')].find(each => each.value === name).click()"
+    )
+    seen.count("24 of 25 images")
+    seen.page.clock.run_for(1_000)
+    assert seen.page.locator("#count").inner_text() == "24 of 25 images"
+    assert seen.query() == "?system=alpha&system=beta"
 
 
 def test_prompts_across_systems(view: Any) -> None:

@@ -94,8 +94,7 @@ const NOTES = {
 const NO_REASON = "no reason given";
 
 /** Ask for a comment or the reason of a flag; null if it stays as it is, an empty text to remove it. */
-export function askNote(kind, before) {
-  const dialog = the("note");
+export async function askNote(kind, before) {
   const { title, save, remove } = NOTES[kind];
   the("note-title").textContent = title;
   the("note-save").textContent = save;
@@ -103,19 +102,11 @@ export function askNote(kind, before) {
   the("note-remove").hidden = before === "";
   the("note-text").value = before === NO_REASON ? "" : before;
   the("note-text").required = kind === "comment";
-  dialog.returnValue = "";
-  dialog.showModal();
+  const asked = closed(the("note"));
   the("note-text").focus();
-  return new Promise((resolve) => {
-    dialog.addEventListener(
-      "close",
-      () => {
-        const said = the("note-text").value.trim() || (kind === "flag" ? NO_REASON : "");
-        resolve({ save: said, remove: "" }[dialog.returnValue] ?? null);
-      },
-      { once: true },
-    );
-  });
+  const answer = await asked;
+  const said = the("note-text").value.trim() || (kind === "flag" ? NO_REASON : "");
+  return { save: said, remove: "" }[answer] ?? null;
 }
 
 /** Show what the server refused, and why; then it is put away. */

@@ -9,9 +9,10 @@ const LONG = 8;
 const MANY = 12;
 
 export class Filters {
-  /** `change` is called with what a filter changes of the state. */
-  constructor(change) {
+  /** `change` is called with what a filter changes of the state, which `now` gives: counts come later than clicks. */
+  constructor(change, now) {
     this.change = change;
+    this.now = now;
     this.opened = new Set(["system"]);
     this.typed = new Map();
     this.find = make("input", { type: "search", id: "find-filter", placeholder: "Find a filter", "aria-label": "Find a filter", autocomplete: "off" });
@@ -29,9 +30,9 @@ export class Filters {
     const of = (name, all) => (counted ? counted.find(({ value }) => value === name)?.n ?? 0 : all);
     const parts = [
       this.section("system", "System", state.system.length ? `${state.system.length} of ${study.systems.length}` : "",
-        () => this.checks("system", study.systems.map(({ name, n }) => ({ value: name, n: of(name, n) })), state.system, (system) => this.change({ system }))),
+        () => this.checks("system", study.systems.map(({ name, n }) => ({ value: name, n: of(name, n) })), state.system, (choose) => this.change({ system: choose(this.now().system) }))),
       this.section("is", "State", state.is.length ? String(state.is.length) : "",
-        () => this.checks("is", STATES.map(([value, label]) => ({ value, label })), state.is, (is) => this.change({ is }))),
+        () => this.checks("is", STATES.map(([value, label]) => ({ value, label })), state.is, (choose) => this.change({ is: choose(this.now().is) }))),
     ];
     for (const [group, title] of Object.entries(GROUPS)) {
       const members = fields.filter((field) => field.group === group && field.id !== "system");
@@ -60,13 +61,14 @@ export class Filters {
 
   field(field) {
     const chosen = this.state.fields[field.id] ?? [];
-    const change = (values) => {
-      const { [field.id]: _, ...others } = this.state.fields;
+    const change = (choose) => {
+      const { [field.id]: held = [], ...others } = this.now().fields;
+      const values = choose(held);
       this.change({ fields: values.length ? { ...others, [field.id]: values } : others });
     };
     if (field.type === "number") {
       const said = chosen.length ? rangeWords(range(chosen[0])) : "";
-      return this.section(field.id, field.label, said, () => histogram(field, chosen[0], (text) => change(text ? [text] : []), this.state));
+      return this.section(field.id, field.label, said, () => histogram(field, chosen[0], (text) => change(() => (text ? [text] : [])), this.state));
     }
     return this.section(field.id, field.label, chosen.length ? String(chosen.length) : "", () => this.checks(field.id, field.values, chosen, change, field.more));
   }
@@ -79,7 +81,7 @@ export class Filters {
     const items = all.map(({ value, label, n }) => {
       const box = make("input", { type: "checkbox", value, data: { key: `${id}=${value}` } });
       box.checked = chosen.includes(value);
-      box.addEventListener("change", () => change(box.checked ? [...chosen, value] : chosen.filter((each) => each !== value)));
+      box.addEventListener("change", () => change((held) => (box.checked ? [...held, value] : held.filter((each) => each !== value))));
       return make("label", { class: "choice" }, box, label ?? value ? make("bdi", {}, label ?? value) : make("i", {}, "no value"), n === undefined ? "" : make("span", { class: "n" }, count(n)));
     });
     const list = make("div", { class: "checks", role: "group", "aria-label": "Values" }, items);

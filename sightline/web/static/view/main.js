@@ -23,7 +23,10 @@ const PLACES = { grid: (n) => images(n), prompts: (n) => count(n, "prompt"), pai
 
 class Page {
   constructor() {
-    this.address = new Address((state, before, how) => this.show(how));
+    this.address = new Address((state, before, how) => {
+      if (how === "back") this.toolbar.forget();
+      this.show(how);
+    });
     this.fields = [];
     this.rows = new Rows(() => this.arrived(), (problem) => this.failed(problem));
     this.selection = new Selection(() => this.selected());
@@ -32,7 +35,7 @@ class Page {
       open: (row) => this.open(row), scrolled: () => this.scrolled(),
     });
     this.selection.board = this.board;
-    this.filters = new Filters((changes) => this.change(changes));
+    this.filters = new Filters((changes) => this.change(changes), () => this.state);
     this.toolbar = new Toolbar(this);
     this.actions = new Actions(this.selection, this);
     this.detail = new Detail(this.address, {
@@ -121,8 +124,9 @@ class Page {
 
   waits(on) {
     the("port").setAttribute("aria-busy", String(on));
+    // Of two changes at once the first must not speak up after the second has been answered.
+    clearTimeout(this.slow);
     if (on) this.slow = setTimeout(() => { the("count").textContent = "Loading …"; }, 200);
-    else clearTimeout(this.slow);
   }
 
   shownFields() {

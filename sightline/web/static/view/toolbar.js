@@ -25,9 +25,17 @@ export class Toolbar {
     the("find-value").addEventListener("input", () => this.narrow());
   }
 
+  /** A step back: what was being typed is no search any more, and the next search is a step of its own. */
+  forget() {
+    clearTimeout(this.typing);
+    this.typing = null;
+    this.began = false;
+  }
+
   /** One step back undoes a whole search, however many letters it took. */
   searched() {
     clearTimeout(this.typing);
+    this.typing = null;
     const q = the("search").value.trim();
     if (q === this.page.state.q) return;
     this.page.change({ q }, { replace: this.began });
@@ -47,7 +55,8 @@ export class Toolbar {
   }
 
   show(state, study, fields) {
-    if (document.activeElement !== the("search") || state.q !== the("search").value.trim()) the("search").value = state.q;
+    // What comes in meanwhile must not take away letters that are being typed, nor the space after a word.
+    if (!this.typing && (document.activeElement !== the("search") || state.q !== the("search").value.trim())) the("search").value = state.q;
     for (const button of document.querySelectorAll("#layouts button")) {
       button.setAttribute("aria-pressed", String(button.value === (state.layout || "grid")));
       button.disabled = button.value === "pair" && study.systems.length < 2;
