@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from sightline.errors import DataError
+from sightline.extension import ImageEncoder
 from sightline.records import Candidates
-from sightline.statistics.search import unit
+from sightline.statistics.search import top_k, unit
 
 
 def need_captions(candidates: Candidates) -> None:
@@ -19,6 +20,35 @@ def need_captions(candidates: Candidates) -> None:
             remedy="Import a table of image and caption, or search the images themselves: "
             "sightline list retriever",
         )
+
+
+def need_pictures(candidates: Candidates) -> list[int]:
+    """The images that have a file; raises if there are images to search, and not one has."""
+    there = [number for number, picture in enumerate(candidates.pictures) if picture is not None]
+    if candidates.keys and not there:
+        raise DataError(
+            "none of the images to search has its file in the study",
+            remedy="Import the image files, or search captions: sightline list retriever",
+        )
+    return there
+
+
+def exactly(
+    candidates: Candidates,
+    texts: np.ndarray,
+    asked: np.ndarray,
+    queries: int,
+    k: int,
+    encoder: ImageEncoder,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Rankings of the queries `asked`, whose vectors are `texts`, by cosines with every image."""
+    there = np.array(need_pictures(candidates))
+    images, seen = speaking(encoder.image([each for each in candidates.pictures if each is not None]))
+    if not len(images):
+        raise DataError(
+            "none of the images to search can be read", remedy="sightline check tells which are broken."
+        )
+    return placed(top_k(texts, images, k), asked, there[seen], queries)
 
 
 def nothing(queries: int, k: int) -> tuple[np.ndarray, np.ndarray]:
