@@ -110,7 +110,7 @@ def top_k_owners(queries: ArrayLike, rows: ArrayLike, owner: ArrayLike, k: int) 
 
 
 def top_k_of(queries: ArrayLike, rows: ArrayLike, chosen: ArrayLike, k: int) -> tuple[Indices, Array]:
-    """The same as `top_k`, but of each query's `chosen` rows only: queries x any number, -1 where there is none.
+    """The same as `top_k`, but of each query's `chosen` rows only: queries x any number, -1 for none.
 
     Where the true first k are among the chosen, the result equals that of `top_k` to the last bit.
     """
@@ -264,7 +264,8 @@ class _Block:
                 continue
             mine = self.best[number] >= 0
             rows = np.concatenate([self.best[number][mine], fresh])
-            true = np.concatenate([self.exact[number][mine], _products(self.queries[number], self.rows, fresh)])
+            products = _products(self.queries[number], self.rows, fresh)
+            true = np.concatenate([self.exact[number][mine], products])
             first = np.lexsort((rows, -true))[: self._k]
             self.best[number, : len(first)], self.exact[number, : len(first)] = rows[first], true[first]
         # A later row must be better than the k-th: an equal one ranks behind it.

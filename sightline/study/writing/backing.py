@@ -25,6 +25,7 @@ from typing import Any
 
 from sightline.errors import DataError, StudyError
 from sightline.study.files import ImageFiles
+from sightline.study.indexes import INDEXES
 from sightline.study.schema import database, tables
 from sightline.study.study import (
     DATABASE_FILE,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from sqlalchemy import Connection, select, text
 
+from sightline.study.indexes import INDEXES, folders_in_use
 from sightline.study.schema import database, tables
 from sightline.study.study import Study
 
@@ -37,13 +39,14 @@ def disk_use(study: Study) -> dict[str, DiskUse]:
         "thumbnails": _size(_below(study, "thumbnails")),
         "prepared": _size(_files(study.home / PREPARED)),
         "vectors": _size(_files(study.vectors.folder)),
+        "indexes": _size(_files(study.home / INDEXES)),
         # In the database, so that no file is theirs.
         "detections": DiskUse(0, int(seen[0][0])),
     }
 
 
 def sweep(study: Study) -> DiskUse:
-    """Remove image files, what was made of or seen in them, and vectors that nothing refers to."""
+    """Remove image files, what was made of or seen in them, vectors and indexes that nothing refers to."""
     # An import puts files down before it commits their rows: as the one writer we can meet none half-way.
     with database.writing(study.engine) as connection:
         unused = _unused(study, connection)
@@ -69,7 +72,21 @@ def _unused(study: Study, connection: Connection) -> list[Path]:
     files = [path for path in (*_below(study, "images"), *made) if _content(path) not in known]
     shards = database.fetch(connection, "SELECT DISTINCT encoder, shard FROM vector")
     held = {study.vectors.file(encoder, int(shard)) for encoder, shard in shards}
-    return files + [path for path in _files(study.vectors.folder) if path not in held]
+    files += [path for path in _files(study.vectors.folder) if path not in held]
+    return files + _unused_indexes(study.home / INDEXES, connection)
+
+
+def _unused_indexes(folder: Path, connection: Connection) -> list[Path]:
+    """Indexes of collections that have changed, and what a build that was stopped left a day ago."""
+    if not folder.is_dir():
+        return []
+    used, yesterday = folders_in_use(connection), time.time() - 24 * 3600
+    return [
+        path
+        for path in _files(folder)
+        if path.relative_to(folder).parts[0] not in used
+        or (path.name.startswith(".part-") and path.stat().st_mtime < yesterday)
+    ]
 
 
 def contents_in_use(connection: Connection) -> set[str]:

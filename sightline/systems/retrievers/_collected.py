@@ -1,7 +1,7 @@
 """The vectors of a collection on disk: of length 1, each once, memory-mapped, with the images that have them.
 
-Equal vectors are kept once. An index holds many copies of one vector badly, and would return any of them; here
-images with equal vectors are always found together and stand in the order of the candidates.
+Equal vectors are kept once. An index holds many copies of one vector badly, and would return any of them;
+here images with equal vectors are always found together and stand in the order of the candidates.
 """
 
 from __future__ import annotations
@@ -18,10 +18,8 @@ import numpy as np
 from sightline.errors import DataError
 from sightline.extension import ImageEncoder
 from sightline.pictures import Picture
-from sightline.systems.retrievers._ranking import speaking
+from sightline.systems.retrievers._ranking import BLOCK, need_readable, speaking
 
-BLOCK = 65_536
-"""Pictures that are embedded and written at once: all that is in memory of a collection."""
 ABOUT = "collected.npz"
 
 
@@ -55,7 +53,7 @@ class Collected:
 
 
 def collected(folder: Path, pictures: Sequence[Picture | None], encoder: ImageEncoder) -> Collected:
-    """The vectors of these pictures, read from the folder if it holds them, else computed and written there."""
+    """The vectors of these pictures: read from the folder if it holds them, else written there."""
     kept = _kept(folder)
     if kept is not None and not _readable_now(kept, pictures, encoder):
         return kept
@@ -109,10 +107,7 @@ def _write(folder: Path, draft: Path, pictures: Sequence[Picture | None], encode
             seen.append(numbers[known])
             marks.append(_marks(rows))
     members = np.concatenate(seen)
-    if not len(members):
-        raise DataError(
-            "none of the images to search can be read", remedy="sightline check tells which are broken."
-        )
+    need_readable(len(members))
     rows = np.asarray(np.memmap(draft, dtype="<f4", mode="r+", shape=(len(members), wide)))
     first = _first_equal(rows, np.concatenate(marks))
     distinct = np.flatnonzero(first == np.arange(len(first)))

@@ -9,7 +9,10 @@ import numpy as np
 from sightline.errors import DataError
 from sightline.extension import ImageEncoder
 from sightline.records import Candidates
-from sightline.statistics.search import top_k, unit
+from sightline.statistics.search import merged, top_k, unit
+
+BLOCK = 65_536
+"""Images whose vectors are in memory at once."""
 
 
 def need_captions(candidates: Candidates) -> None:
@@ -43,12 +46,26 @@ def exactly(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Rankings of the queries `asked`, whose vectors are `texts`, by cosines with every image."""
     there = np.array(need_pictures(candidates))
-    images, seen = speaking(encoder.image([each for each in candidates.pictures if each is not None]))
-    if not len(images):
+    found, read = nothing(len(texts), k), 0
+    for start in range(0, len(there), BLOCK):
+        numbers = there[start : start + BLOCK]
+        images, seen = speaking(
+            encoder.image([p for n in numbers if (p := candidates.pictures[n]) is not None])
+        )
+        read += len(seen)
+        if len(seen):
+            block = placed(top_k(texts, images, k), np.arange(len(texts)), numbers[seen], len(texts))
+            found = merged([found, block], k)
+    need_readable(read)
+    return placed(found, asked, np.arange(len(candidates.keys)), queries)
+
+
+def need_readable(images: int) -> None:
+    """Raise if not one image has a vector."""
+    if not images:
         raise DataError(
             "none of the images to search can be read", remedy="sightline check tells which are broken."
         )
-    return placed(top_k(texts, images, k), asked, there[seen], queries)
 
 
 def nothing(queries: int, k: int) -> tuple[np.ndarray, np.ndarray]:

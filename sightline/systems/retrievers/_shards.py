@@ -14,6 +14,7 @@ import uuid
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
+from itertools import pairwise
 from math import ceil, sqrt
 from pathlib import Path
 from threading import Lock
@@ -57,7 +58,7 @@ class Shard(NamedTuple):
     stop: int
     wide: int
     recipe: Recipe
-    index: str
+    file: str
 
 
 class Effort(NamedTuple):
@@ -76,14 +77,21 @@ class Piece(NamedTuple):
     effort: Effort
 
 
+def _faiss() -> Any:
+    """FAISS, untyped: what it says of its own types is incomplete."""
+    import faiss
+
+    return faiss
+
+
 def shards_of(vectors: Collected, recipe: Recipe, size: int, folder: Path) -> list[Shard]:
     """The shards of a collection, about equal and none above `size`; an index has a name by its content."""
-    import faiss
+    faiss = _faiss()
 
     n, wide = vectors.rows.shape
     ends = np.linspace(0, n, max(1, ceil(n / size)) + 1).astype(int).tolist()
     made = []
-    for start, stop in zip(ends, ends[1:], strict=False):
+    for start, stop in pairwise(ends):
         content = [vectors.digest, start, stop, *recipe, faiss.__version__]
         name = hashlib.sha256(json.dumps(content).encode()).hexdigest()[:32]
         place = str(folder / f"{name}.faiss")
@@ -99,7 +107,7 @@ def locally(work: Callable[[Any], Any], pieces: Sequence[Any]) -> Iterable[Any]:
 
 def build_missing(shards: Sequence[Shard], run: Run) -> int:
     """Build the indexes that are not there or are damaged; how many were."""
-    missing = [shard for shard in shards if not _whole(Path(shard.index))]
+    missing = [shard for shard in shards if not _whole(Path(shard.file))]
     return len(list(run(build, missing))) if missing else 0
 
 
@@ -140,7 +148,7 @@ def _steps(most: int, first: int) -> int:
 
 def build(shard: Shard) -> str:
     """Build the index of a shard, in one thread, and put it into its file; gives the file's name."""
-    import faiss
+    faiss = _faiss()
     from threadpoolctl import threadpool_limits
 
     rows = _rows(shard)
@@ -153,7 +161,7 @@ def build(shard: Shard) -> str:
                 index.add(_padded(rows[start : start + ADDED], index.d))
     finally:
         faiss.omp_set_num_threads(before)
-    place = Path(shard.index)
+    place = Path(shard.file)
     part = place.with_name(f".part-{uuid.uuid4().hex}")
     try:
         faiss.write_index(index, str(part))
@@ -163,15 +171,15 @@ def build(shard: Shard) -> str:
         os.replace(part, place)
     finally:
         part.unlink(missing_ok=True)
-    return shard.index
+    return shard.file
 
 
 def search_shard(piece: Piece) -> Rankings:
     """The first k of each query among the proposals of one shard's index, with true products."""
-    import faiss
+    faiss = _faiss()
 
     shard, queries, k, effort = piece
-    index = _opened(shard.index, os.stat(shard.index).st_mtime_ns)
+    index = _opened(shard.file)
     before = faiss.omp_get_max_threads()
     faiss.omp_set_num_threads(1)
     try:
@@ -188,7 +196,7 @@ def search_shard(piece: Piece) -> Rankings:
 
 def _trained(recipe: Recipe, rows: np.ndarray) -> Any:
     """An empty index, trained on rows taken evenly where it has to be."""
-    import faiss
+    faiss = _faiss()
 
     n, wide = rows.shape
     if n < FEW:
@@ -207,12 +215,12 @@ def _trained(recipe: Recipe, rows: np.ndarray) -> Any:
 
 
 def ivf_pq_recipe(rows: int, wide: int, lists: int | None, size: int | None) -> Recipe:
-    """Lists of about half the root of the rows, and a byte for every four dimensions, unless they are given."""
+    """Lists of twice the root of the rows and a byte per four dimensions, unless given."""
     return Recipe("ivf_pq", lists or max(1, round(2 * sqrt(rows))), size or ceil(wide / 4))
 
 
 def _parameters(index: Any, effort: Effort) -> Any:
-    import faiss
+    faiss = _faiss()
 
     if isinstance(index, faiss.IndexFlat):
         return None
@@ -249,7 +257,15 @@ def _whole(file: Path) -> bool:
 _opening = Lock()
 
 
-def _opened(file: str, changed: int) -> Any:
+def _opened(file: str) -> Any:
+    try:
+        changed = os.stat(file).st_mtime_ns
+    except OSError as error:
+        raise StudyError(
+            f"a worker cannot read an index ({error.strerror})",
+            where=file,
+            remedy="Workers on other machines need the study's folder under the same path.",
+        ) from None
     # One at a time: threads that want the same index share it.
     with _opening:
         return _read(file, changed)
@@ -258,7 +274,7 @@ def _opened(file: str, changed: int) -> Any:
 @lru_cache(maxsize=2)
 def _read(file: str, changed: int) -> Any:
     """An index, memory-mapped where this FAISS can; only the last two stay open."""
-    import faiss
+    faiss = _faiss()
 
     try:
         index = faiss.read_index(file, getattr(faiss, "IO_FLAG_MMAP_IFC", 0))

@@ -18,6 +18,7 @@ from sightline.systems.retrievers._ranking import exactly, need_pictures, nothin
 from sightline.systems.retrievers._shards import (
     Effort,
     Recipe,
+    Run,
     Shard,
     build_missing,
     efforts,
@@ -31,6 +32,8 @@ from sightline.systems.retrievers._shards import (
 FROM_SIZE = 50_000
 SHARD = 500_000
 CHECKED = 100
+MOST = 4
+"""Where more than one image in so many is asked for, an index saves nothing."""
 EXAMPLE = {"from_size": 1}
 
 
@@ -54,12 +57,12 @@ def hnsw(
 ) -> Retrieved:
     """Ranks images as `exact` does, among those that a navigable graph of the collection leads to.
 
-    Hierarchical navigable small worlds: `m` links per image, found among `ef_construction` candidates when the
-    graph is built; a search keeps `ef` images in view. Without `ef` it is doubled until `checked` of the
-    queries, drawn by `seed`, have the wanted `recall`: the proportion of the exact first k that is found. The
-    recall of as many other queries is reported. Fewer than `from_size` images are searched exactly. `shard` is
-    the number of images per index, and bounds the memory. What the graph leads to is ranked by exact cosines;
-    unreadable images, zero vectors, ties and empty places are as with `exact`.
+    Hierarchical navigable small worlds: `m` links per image, found among `ef_construction` candidates when
+    the graph is built; a search keeps `ef` images in view. Without `ef` it is doubled until `checked` of the
+    queries, drawn by `seed`, have the wanted `recall`: the proportion of the exact first k that is found.
+    The recall of as many other queries is reported. Fewer than `from_size` images are searched exactly.
+    `shard` is the largest number of images per index, and bounds the memory. What the graph leads to is
+    ranked by exact cosines; unreadable images, zero vectors, ties and empty places are as with `exact`.
     """
     _need_positive("hnsw", m=m - 1, ef_construction=ef_construction, ef=1 if ef is None else ef)
 
@@ -94,13 +97,14 @@ def ivf_pq(
 ) -> Retrieved:
     """Ranks images as `exact` does, among those whose compressed vectors are near the query's.
 
-    An inverted file with product quantization: images are parted into `lists` (twice the root of their number
-    by default) and each vector is compressed to `code_size` bytes (one for four dimensions), two pieces of 4
-    bits a byte. A search compares the codes in `probes` lists and ranks the best `proposals` of them by exact
+    An inverted file with product quantization: images are parted into `lists` (by default twice the root of
+    their number) and each vector is compressed to `code_size` bytes (one for four dimensions), of two pieces
+    each. A search compares the codes in `probes` lists and ranks the best `proposals` of them by exact
     cosines. Without these two they are raised together until `checked` of the queries, drawn by `seed`, have
-    the wanted `recall`: the proportion of the exact first k that is found. The recall of as many other queries
-    is reported. Fewer than `from_size` images are searched exactly. `shard` is the number of images per index,
-    and bounds the memory. Unreadable images, zero vectors, ties and empty places are as with `exact`.
+    the wanted `recall`: the proportion of the exact first k that is found. The recall of as many other
+    queries is reported. Fewer than `from_size` images are searched exactly. `shard` is the largest number of
+    images per index, and bounds the memory. Unreadable images, zero vectors, ties and empty places are as
+    with `exact`.
     """
     _need_positive("ivf_pq", lists=lists, code_size=code_size, probes=probes, proposals=proposals)
 
@@ -122,9 +126,7 @@ Plan = Callable[[Collected], tuple[Recipe, Effort | None]]
 class _Settings:
     """What all approximate engines share: when to use an index, and how it is held against exact search."""
 
-    def __init__(
-        self, name: str, from_size: int, recall: float, shard: int, checked: int, seed: int
-    ) -> None:
+    def __init__(self, name: str, from_size: int, recall: float, shard: int, checked: int, seed: int) -> None:
         if not 0 < recall <= 1:
             raise UsageError(f"{name}: recall={recall:g}", remedy="A proportion above 0, up to 1.")
         _need_positive(name, from_size=from_size, shard=shard, checked=checked)
@@ -143,9 +145,9 @@ class _Settings:
         if not there or not queries or k < 1:
             return Retrieved(*nothing(len(queries), k))
         texts, asked = speaking(encoder.text([query.text for query in queries]))
-        if len(there) < self.from_size:
-            found = exactly(candidates, texts, asked, len(queries), k, encoder)
-            return Retrieved(*found, None, f"exact: fewer than {self.from_size:,} images")
+        exact = self._why_exact(len(there), k)
+        if exact:
+            return Retrieved(*exactly(candidates, texts, asked, len(queries), k, encoder), None, exact)
         made = tempfile.TemporaryDirectory() if candidates.folder is None else nullcontext(candidates.folder)
         with made as folder:
             vectors = collected(Path(folder), candidates.pictures, encoder)
@@ -160,6 +162,14 @@ class _Settings:
             index = _Index(vectors, shards_of(vectors, recipe, self.shard, Path(folder)), k, candidates)
             return self._through(index, effort, texts, asked, len(queries))
 
+    def _why_exact(self, images: int, k: int) -> str:
+        """Why the images are compared one by one, if they are."""
+        if images < self.from_size:
+            return f"exact: {images:,} images are fewer than from_size={self.from_size:,}"
+        if images < MOST * k:
+            return f"exact: k={k:,} of {images:,} images is too many for an index"
+        return ""
+
     def _through(
         self, index: _Index, effort: Effort | None, texts: np.ndarray, asked: np.ndarray, queries: int
     ) -> Retrieved:
@@ -173,7 +183,7 @@ class _Settings:
             on = chosen_on if half else held_out
             effort = index.least_effort(texts[on], self.recall)
             how = f", chosen on {len(on)} queries for a recall of {self.recall:g}"
-        indices, scores = index.search(texts, effort)
+        indices, scores = index.search(texts, effort, index.run)
         recall = np.full(queries, np.nan)
         recall[asked[held_out]] = _recall(indices[held_out], index.exact(texts[held_out]))
         found = placed((indices, scores), asked, np.arange(len(index.candidates.keys)), queries)
@@ -187,8 +197,8 @@ class _Index:
         self.vectors, self.shards, self.k, self.candidates = vectors, shards, k, candidates
         self.run = candidates.run or locally
 
-    def search(self, texts: np.ndarray, effort: Effort) -> tuple[np.ndarray, np.ndarray]:
-        return self.vectors.images(*search(self.shards, texts, self.k, effort, self.run), self.k)
+    def search(self, texts: np.ndarray, effort: Effort, run: Run) -> tuple[np.ndarray, np.ndarray]:
+        return self.vectors.images(*search(self.shards, texts, self.k, effort, run), self.k)
 
     def exact(self, texts: np.ndarray) -> np.ndarray:
         return self.vectors.images(*top_k(texts, self.vectors.rows, self.k), self.k)[0]
@@ -198,7 +208,8 @@ class _Index:
         true = self.exact(texts)
         steps = efforts(self.shards, self.k)
         for effort in steps:
-            if _recall(self.search(texts, effort)[0], true).mean() >= wanted:
+            # A few queries, many times: not worth the way to other machines.
+            if _recall(self.search(texts, effort, locally)[0], true).mean() >= wanted:
                 return effort
         return steps[-1]
 
