@@ -57,12 +57,14 @@ def hnsw(
 ) -> Retrieved:
     """Ranks images as `exact` does, among those that a navigable graph of the collection leads to.
 
-    Hierarchical navigable small worlds: `m` links per image, found among `ef_construction` candidates when
-    the graph is built; a search keeps `ef` images in view. Without `ef` it is doubled until `checked` of the
-    queries, drawn by `seed`, have the wanted `recall`: the proportion of the exact first k that is found.
-    The recall of as many other queries is reported. Fewer than `from_size` images are searched exactly.
-    `shard` is the largest number of images per index, and bounds the memory. What the graph leads to is
-    ranked by exact cosines; unreadable images, zero vectors, ties and empty places are as with `exact`.
+    Hierarchical navigable small worlds: each image is linked to its nearest, and a search goes from link to
+    link. What it leads to is ranked by exact cosines; unreadable images, zero vectors, ties and empty places
+    are as with `exact`. `encoder` puts texts and images into one space. Fewer than `from_size` images are
+    searched exactly. `recall` is the wanted proportion of the exact first k that is found. `m` is the number
+    of links per image. `ef_construction` is how many images are in view when links are chosen. `ef` is how
+    many are in view of a search; without it, it is doubled until a sample of the queries has the wanted
+    recall. `shard` is the largest number of images per index and bounds the memory. `checked` is the number
+    of queries in that sample, and of the others on which the reported recall rests. `seed` draws them.
     """
     _need_positive("hnsw", m=m - 1, ef_construction=ef_construction, ef=1 if ef is None else ef)
 
@@ -97,14 +99,16 @@ def ivf_pq(
 ) -> Retrieved:
     """Ranks images as `exact` does, among those whose compressed vectors are near the query's.
 
-    An inverted file with product quantization: images are parted into `lists` (by default twice the root of
-    their number) and each vector is compressed to `code_size` bytes (one for four dimensions), of two pieces
-    each. A search compares the codes in `probes` lists and ranks the best `proposals` of them by exact
-    cosines. Without these two they are raised together until `checked` of the queries, drawn by `seed`, have
-    the wanted `recall`: the proportion of the exact first k that is found. The recall of as many other
-    queries is reported. Fewer than `from_size` images are searched exactly. `shard` is the largest number of
-    images per index, and bounds the memory. Unreadable images, zero vectors, ties and empty places are as
-    with `exact`.
+    An inverted file with product quantization: images are grouped into lists of similar ones, and vectors are
+    compressed to codes of 4 bits per piece. The best by their codes are ranked by exact cosines; unreadable
+    images, zero vectors, ties and empty places are as with `exact`. `encoder` puts texts and images into one
+    space. Fewer than `from_size` images are searched exactly. `recall` is the wanted proportion of the exact
+    first k that is found. `lists` is the number of lists, by default twice the root of the number of images.
+    `code_size` is the number of bytes per vector, by default one for four dimensions. `probes` is the number
+    of lists whose codes are compared. `proposals` is the number of images per shard that are ranked exactly;
+    without these two, both are raised until a sample of the queries has the wanted recall. `shard` is the
+    largest number of images per index and bounds the memory. `checked` is the number of queries in that
+    sample, and of the others on which the reported recall rests. `seed` draws them.
     """
     _need_positive("ivf_pq", lists=lists, code_size=code_size, probes=probes, proposals=proposals)
 
