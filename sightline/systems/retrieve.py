@@ -144,6 +144,7 @@ def retrieve(
 
     if k < 1:
         raise UsageError(f"k is {k}", remedy="Ask for 1 answer or more.")
+    place = place_of(on, 1 if workers is None and not on else workers)
     refuse_name(study, system)
     engine = registry.configure("retriever", retriever)
     engine.require()
@@ -151,8 +152,8 @@ def retrieve(
     records = reading.prompt_records(study, prompts_of(study, suite)["prompt_id"].to_list())
     queries = list(records.values())
     candidates = with_folder(study, candidates_of(study, collection), engine)
-    if on or (workers or 1) > 1:
-        candidates = changed(candidates, run=Elsewhere(place_of(on, workers)))
+    if place.crew:
+        candidates = changed(candidates, run=Elsewhere(place))
     encoders = {name: Cached(study, each, listener) for name, each in encoders_of(engine)}
     meter = Meter(f"{system}: {engine.name}", len(queries), listener)
     search = engine.load(encoders or None)

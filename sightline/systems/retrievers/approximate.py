@@ -10,12 +10,14 @@ from pathlib import Path
 import numpy as np
 
 from sightline.errors import DataError, UsageError
+from sightline.estimate import plural
 from sightline.extension import JointEncoder, needs, retriever
 from sightline.records import Candidates, Prompt, Retrieved
 from sightline.statistics.search import top_k
 from sightline.systems.retrievers._collected import Collected, collected
 from sightline.systems.retrievers._ranking import exactly, need_pictures, nothing, placed, speaking
 from sightline.systems.retrievers._shards import (
+    FEW,
     Effort,
     Recipe,
     Run,
@@ -185,8 +187,9 @@ class _Settings:
         how = ""
         if effort is None:
             on = chosen_on if half else held_out
-            effort = index.least_effort(texts[on], self.recall)
-            how = f", chosen on {len(on)} queries for a recall of {self.recall:g}"
+            effort, reached = index.least_effort(texts[on], self.recall)
+            how = f", chosen on {plural(len(on), 'sampled prompt')} for a recall of {self.recall:g}"
+            how += "" if reached else ", which was not reached"
         indices, scores = index.search(texts, effort, index.run)
         recall = np.full(queries, np.nan)
         recall[asked[held_out]] = _recall(indices[held_out], index.exact(texts[held_out]))
@@ -207,25 +210,26 @@ class _Index:
     def exact(self, texts: np.ndarray) -> np.ndarray:
         return self.vectors.images(*top_k(texts, self.vectors.rows, self.k), self.k)[0]
 
-    def least_effort(self, texts: np.ndarray, wanted: float) -> Effort:
-        """The least effort with the wanted recall on these queries; the greatest there is where none has."""
+    def least_effort(self, texts: np.ndarray, wanted: float) -> tuple[Effort, bool]:
+        """The least effort with the wanted recall on these queries, or the greatest, and whether it has."""
         true = self.exact(texts)
         steps = efforts(self.shards, self.k)
         for effort in steps:
             # A few queries, many times: not worth the way to other machines.
             if _recall(self.search(texts, effort, locally)[0], true).mean() >= wanted:
-                return effort
-        return steps[-1]
+                return effort, True
+        return steps[-1], False
 
     def described(self, effort: Effort) -> str:
         """How it searches, in words."""
-        n = len(self.shards)
-        where = f"{n} shard{'' if n == 1 else 's'} of {len(self.vectors.rows):,} vectors"
-        first, second = self.shards[0].recipe[1:]
-        if self.shards[0].recipe.family == "hnsw":
-            return f"hnsw, {where}, {first} links, ef {effort.breadth:,}"
-        probes = f"{min(effort.breadth, first):,} of {first:,} lists"
-        return f"ivf_pq, {where}, {probes}, {second} bytes per vector, {effort.proposals:,} proposals"
+        family, first, second = self.shards[0].recipe
+        where = f"{family}, {plural(len(self.shards), 'shard')} of {plural(len(self.vectors.rows), 'vector')}"
+        if all(shard.stop - shard.start < FEW for shard in self.shards):
+            return f"{where}, too few to build an index of"
+        if family == "hnsw":
+            return f"{where}, {plural(first, 'link')}, ef {effort.breadth:,}"
+        probes = f"{min(effort.breadth, first):,} of {plural(first, 'list')}"
+        return f"{where}, {probes}, {plural(second, 'byte')} per vector, {effort.proposals:,} proposals"
 
 
 def _recall(found: np.ndarray, true: np.ndarray) -> np.ndarray:
