@@ -210,6 +210,8 @@ def _trained(recipe: Recipe, rows: np.ndarray) -> Any:
     wide = ceil(wide / pieces) * pieces
     index = faiss.index_factory(wide, f"IVF{lists},PQ{pieces}x4fs", faiss.METRIC_INNER_PRODUCT)
     index.cp.niter, index.cp.max_points_per_centroid = 10, TRAINED
+    # FAISS would warn of lists with fewer than 39 vectors each; what counts here is the recall.
+    index.cp.min_points_per_centroid = 1
     index.train(_padded(rows[:: max(1, n // (TRAINED * lists))], wide))
     return index
 
