@@ -133,7 +133,7 @@ Plan = Callable[[Collected], tuple[Recipe, Effort | None]]
 
 
 class _Settings:
-    """What all approximate engines share: when to use an index, and how it is held against exact search."""
+    """What all approximate engines share: when to use an index, and how it is compared with exact search."""
 
     def __init__(self, name: str, from_size: int, recall: float, shard: int, checked: int, seed: int) -> None:
         if not 0 < recall <= 1:
