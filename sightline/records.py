@@ -6,8 +6,9 @@ Records are named tuples: a million of them are made in a second, and none can b
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
@@ -570,8 +571,28 @@ class Mode:
 
 @dataclass(frozen=True)
 class Candidates:
-    """The images a retriever may answer with, in a fixed order."""
+    """The images a retriever may answer with, in a fixed order.
+
+    `folder` is where a retriever may keep what it makes of these pictures with its encoder, such as an index:
+    the next search of the same pictures with the same encoder gets the same folder. `run` applies a function
+    that can be pickled to each of several parts, perhaps on other machines, and gives the results in order.
+    """
 
     keys: Sequence[ImageKey]
     captions: Sequence[Sequence[str]]
     pictures: Sequence[Picture | None]
+    folder: Path | None = None
+    run: Callable[[Callable[[Any], Any], Sequence[Any]], Iterable[Any]] | None = None
+
+
+class Retrieved(NamedTuple):
+    """What a retriever may give instead of the plain pair of indices and scores.
+
+    `recall` holds for each query the proportion of the exact first k images that were found, NaN where it was
+    not checked; None says that every image was compared. `how` says how the search was done, for readers.
+    """
+
+    indices: np.ndarray
+    scores: np.ndarray
+    recall: np.ndarray | None = None
+    how: str = ""

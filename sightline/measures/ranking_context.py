@@ -23,7 +23,7 @@ from sightline.study import listing, reading
 from sightline.study.captions import owners, wordings
 from sightline.study.running.embedding import Cached, encoders_of, loaded_over
 from sightline.study.study import Study
-from sightline.systems.retrieve import candidates_of, search_groups
+from sightline.systems.retrieve import candidates_of, search_groups, with_folder
 
 if TYPE_CHECKING:
     import polars as pl
@@ -199,7 +199,7 @@ class AskedAgain:
         self._study = study
         self._engine = engine
         self._without_own = without_own
-        self._candidates = candidates_of(study, collection)
+        self._candidates = with_folder(study, candidates_of(study, collection), engine)
         known = reading.images(study).select("collection", "name", "image_id").rows()
         ids = {(home, name): key for home, name, key in known}
         self._ids = np.array([ids[key.collection, key.name] for key in self._candidates.keys])
@@ -216,7 +216,7 @@ class AskedAgain:
         search = self._loaded(nudge)
         found: dict[int, np.ndarray] = {}
         for group, seen in self._groups(queries):
-            indices, _ = search(seen, [_asked(queries[number]) for number in group], k)
+            indices = search(seen, [_asked(queries[number]) for number in group], k)[0]
             found |= {number: self._ids[row[row >= 0]] for number, row in zip(group, indices, strict=True)}
         return [found[number] for number in range(len(queries))]
 

@@ -8,7 +8,7 @@ BLAS: equal rows have equal products, and equal products keep the order of the r
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from math import ceil
 from typing import Any
@@ -109,6 +109,39 @@ def top_k_owners(queries: ArrayLike, rows: ArrayLike, owner: ArrayLike, k: int) 
     return indices, scores
 
 
+def top_k_of(queries: ArrayLike, rows: ArrayLike, chosen: ArrayLike, k: int) -> tuple[Indices, Array]:
+    """The same as `top_k`, but of each query's `chosen` rows only: queries x any number, -1 for none.
+
+    Where the true first k are among the chosen, the result equals that of `top_k` to the last bit.
+    """
+    asked, known = np.asarray(_matrix(queries, "queries")), np.asarray(_matrix(rows, "rows"))
+    numbers = np.asarray(chosen, dtype=np.int64)
+    indices = np.full((len(asked), k), -1, dtype=np.int64)
+    scores = np.full((len(asked), k), np.nan)
+    slack = _slack(_longest(asked, "query", each=True), 1.0, known.shape[1])
+    for number, mine in enumerate(numbers):
+        # In the order of the file, which is how a memory map is read fastest.
+        mine = np.unique(mine[mine >= 0])
+        near = known[mine].astype(np.float32, copy=False)
+        if len(mine) > k:
+            # Rounded products part the clearly worse from the rest; the rest is computed exactly.
+            rough = near @ asked[number]
+            longest = float(np.sqrt(np.einsum("ij,ij->i", near, near).max()))
+            kept = rough >= np.partition(rough, -k)[-k] - 2 * slack[number] * max(longest, 1.0)
+            mine, near = mine[kept], near[kept]
+        true = _products(asked[number], near, np.arange(len(mine)))
+        order = np.lexsort((mine, -true))[:k]
+        indices[number, : len(order)], scores[number, : len(order)] = mine[order], true[order]
+    return indices, scores
+
+
+def merged(parts: Sequence[tuple[Indices, Array]], k: int) -> tuple[Indices, Array]:
+    """The first k of rankings of the same queries over different rows: by product, ties by row."""
+    indices, scores = (np.concatenate([part[side] for part in parts], axis=1) for side in (0, 1))
+    order = np.lexsort((indices, np.where(indices >= 0, -scores, np.inf)), axis=1)[:, :k]
+    return np.take_along_axis(indices, order, axis=1), np.take_along_axis(scores, order, axis=1)
+
+
 def owners_above(
     queries: ArrayLike, rows: ArrayLike, owner: ArrayLike, least: float, *, block: int = 64
 ) -> Iterator[tuple[Indices, Array]]:
@@ -174,15 +207,6 @@ class _Block:
             self._add(out, start)
         self.rank()
 
-    def _exactly(self, query: int, rows: Indices) -> Array:
-        """True products: every term is exact in float64, and a row's sum depends on that row alone."""
-        asked = self.queries[query].astype(np.float64)
-        parts = [
-            np.multiply(np.asarray(self.rows[rows[start : start + AGAIN]], "f4"), asked).sum(axis=1)
-            for start in range(0, len(rows), AGAIN)
-        ]
-        return np.concatenate(parts) if parts else np.zeros(0)
-
     def _add(self, products: Single, start: int) -> None:
         """Keep of a block of products what may be better than the k-th best."""
         self._seen += products.shape[1]
@@ -240,13 +264,24 @@ class _Block:
                 continue
             mine = self.best[number] >= 0
             rows = np.concatenate([self.best[number][mine], fresh])
-            true = np.concatenate([self.exact[number][mine], self._exactly(number, fresh)])
+            products = _products(self.queries[number], self.rows, fresh)
+            true = np.concatenate([self.exact[number][mine], products])
             first = np.lexsort((rows, -true))[: self._k]
             self.best[number, : len(first)], self.exact[number, : len(first)] = rows[first], true[first]
         # A later row must be better than the k-th: an equal one ranks behind it.
         full = self.best[:, -1] >= 0
         self._raise(np.where(full, self.exact[:, -1], -np.inf) - self.slack)
         self._pending, self._held = [], 0
+
+
+def _products(query: Single, rows: NDArray[Any], chosen: Indices) -> Array:
+    """True products: every term is exact in float64, and a row's sum depends on that row alone."""
+    asked = query.astype(np.float64)
+    parts = [
+        np.multiply(np.asarray(rows[chosen[start : start + AGAIN]], "f4"), asked).sum(axis=1)
+        for start in range(0, len(chosen), AGAIN)
+    ]
+    return np.concatenate(parts) if parts else np.zeros(0)
 
 
 def _matrix(vectors: ArrayLike, what: str) -> NDArray[Any]:

@@ -20,7 +20,7 @@ from sightline.study.study import Study
 from sightline.study.writing.loading import load, sources
 from sightline.study.writing.settling import note_events
 from sightline.systems.pool import Pool, pool
-from sightline.systems.retrieve import candidates_of
+from sightline.systems.retrieve import candidates_of, with_folder
 
 SEED = "seed"
 RULE = "chosen"
@@ -110,7 +110,8 @@ class Seeding:
         chosen.require()
         encoders = {name: Cached(self.study, each) for name, each in encoders_of(chosen)}
         query = Prompt(PromptKey(SUITE, "search"), text.strip())
-        places, _ = chosen.load(encoders or None)(candidates, [query], min(limit, len(ids)))
+        searched = with_folder(self.study, candidates, chosen)
+        places = chosen.load(encoders or None)(searched, [query], min(limit, len(ids)))[0]
         shas = dict(reading.images(self.study).select("image_id", "sha256").iter_rows())
         hits = [
             SeedHit(

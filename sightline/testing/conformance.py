@@ -20,7 +20,7 @@ from sightline.errors import ExtensionError, UsageError, near
 from sightline.expects import sound
 from sightline.extension import KINDS, Configured, Extension
 from sightline.pictures import GeneratedImage, decode
-from sightline.records import Candidates, Exclusion, Failure, NewPrompt, NoValue
+from sightline.records import Candidates, Exclusion, Failure, NewPrompt, NoValue, Retrieved
 from sightline.rendering.result import Result
 from sightline.rendering.tables import Column, Table
 from sightline.study.running.embedding import encoders_of
@@ -421,11 +421,15 @@ def _generator(ready: Configured) -> Any:
 
 def _retriever(ready: Configured) -> Any:
     function, asked, searched = _loaded(ready), inputs.prompts(), inputs.candidates()
-    indices, scores = function(searched, asked, 7)
+    found = Retrieved(*function(searched, asked, 7))
+    indices, scores, recall = found.indices, found.scores, found.recall
     _need(indices.shape == scores.shape == (len(asked), 7), "k places per prompt")
     _need(np.issubdtype(indices.dtype, np.integer), "places hold the numbers of images")
     _need(indices.min() >= -1 and indices.max() < len(searched.keys), "numbers of images, or -1")
     _need((np.isnan(scores) == (indices < 0)).all(), "a score where there is an image, and only there")
+    if recall is not None:
+        _need(recall.shape == (len(asked),), "a recall per prompt, NaN where it was not checked")
+        _need(not ((recall < 0) | (recall > 1)).any(), "a recall is a proportion")
     for row, of_row in zip(indices, scores, strict=True):
         images = row[row >= 0]
         _need(len(set(images.tolist())) == len(images), "no image twice")

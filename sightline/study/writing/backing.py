@@ -24,6 +24,7 @@ from typing import Any
 
 from sightline.errors import DataError, StudyError
 from sightline.study.files import ImageFiles
+from sightline.study.indexes import INDEXES
 from sightline.study.schema import database, tables
 from sightline.study.study import (
     DATABASE_FILE,
@@ -48,7 +49,7 @@ FORM = 1
 SAMPLE = 1000
 """So many of the images that an earlier backup holds are read and hashed again; the new ones all are."""
 STALE_SECONDS = 24 * 3600
-OWN = ("images", "thumbnails", "vectors", NOTE)
+OWN = ("images", "thumbnails", "vectors", INDEXES, NOTE)
 Say = Callable[[str, int, int], None]
 
 

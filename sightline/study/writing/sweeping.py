@@ -10,6 +10,7 @@ from pathlib import Path
 from sqlalchemy import Connection, select, text
 
 from sightline.study.files import content_of
+from sightline.study.indexes import INDEXES, folders_in_use
 from sightline.study.read_cache import STALE_SECONDS
 from sightline.study.roots import Entry
 from sightline.study.schema import database, tables
@@ -33,14 +34,14 @@ class DiskUse:
 
 @dataclass(frozen=True)
 class Unused:
-    """Files that nothing refers to: below the root of the study's files, and prepared ones in its folder."""
+    """Files that nothing refers to: below the root of the study's files, and what is made in its own folder."""
 
     places: Mapping[str, Entry]
-    prepared: Collection[Path]
+    local: Collection[Path]
 
     @property
     def names(self) -> list[str]:
-        return [*self.places, *(str(Path(*path.parts[-4:])) for path in self.prepared)]
+        return [*self.places, *(str(Path(*path.parts[-4:])) for path in self.local)]
 
 
 def disk_use(study: Study) -> dict[str, DiskUse]:
@@ -57,6 +58,7 @@ def disk_use(study: Study) -> dict[str, DiskUse]:
         "thumbnails": _size(study.files.below.listing("thumbnails").values()),
         "prepared": _size(_entries(_files(study.home / PREPARED))),
         "vectors": _size(study.files.below.listing(VECTORS).values()),
+        "indexes": _size(_entries(_files(study.home / INDEXES))),
         # In the database, so that no file is theirs.
         "detections": DiskUse(0, int(seen[0][0])),
     }
@@ -66,15 +68,15 @@ def disk_use(study: Study) -> dict[str, DiskUse]:
 
 
 def sweep(study: Study) -> DiskUse:
-    """Remove image files, what was made of or seen in them, and vectors that nothing refers to."""
+    """Remove image files, what was made of or seen in them, vectors and indexes that nothing refers to."""
     before = _listed(study)
     # An import puts files down before it commits their rows: as the one writer we can meet none half-way.
     # What was put down since the files were listed is not among them.
     with database.writing(study.engine) as connection:
         unused = _unused(study, connection, before)
-        gone = _size([*unused.places.values(), *_entries(unused.prepared)])
+        gone = _size([*unused.places.values(), *_entries(unused.local)])
         study.files.below.remove(unused.places)
-        for path in unused.prepared:
+        for path in unused.local:
             path.unlink(missing_ok=True)
         images = "SELECT sha256 FROM image WHERE sha256 IS NOT NULL"
         connection.execute(text(f"DELETE FROM detection WHERE content NOT IN ({images})"))
@@ -121,12 +123,26 @@ def _unused(study: Study, connection: Connection, listed: Mapping[str, Entry]) -
             return now - entry.modified > STALE_SECONDS
         return place not in held if place.startswith(f"{VECTORS}/") else content_of(place) not in known
 
-    prepared = [
+    local = [
         path
         for path in _files(study.home / PREPARED)
         if not path.name.startswith(".") and content_of(path.name) not in known
     ]
-    return Unused({place: entry for place, entry in listed.items() if unused(place, entry)}, prepared)
+    local += _unused_indexes(study.home / INDEXES, connection)
+    return Unused({place: entry for place, entry in listed.items() if unused(place, entry)}, local)
+
+
+def _unused_indexes(folder: Path, connection: Connection) -> list[Path]:
+    """Indexes of collections that have changed, and what a build that was stopped left a day ago."""
+    if not folder.is_dir():
+        return []
+    used, yesterday = folders_in_use(connection), time.time() - 24 * 3600
+    return [
+        path
+        for path in _files(folder)
+        if path.relative_to(folder).parts[0] not in used
+        or (path.name.startswith(".part-") and path.stat().st_mtime < yesterday)
+    ]
 
 
 def contents_in_use(connection: Connection) -> set[str]:

@@ -7,8 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from sightline.errors import DataError
+from sightline.extension import ImageEncoder
 from sightline.records import Candidates
-from sightline.statistics.search import unit
+from sightline.statistics.search import merged, top_k, unit
+
+BLOCK = 65_536
+"""Images whose vectors are in memory at once."""
 
 
 def need_captions(candidates: Candidates) -> None:
@@ -18,6 +22,49 @@ def need_captions(candidates: Candidates) -> None:
             "none of the images to search has a caption",
             remedy="Import a table of image and caption, or search the images themselves: "
             "sightline list retriever",
+        )
+
+
+def need_pictures(candidates: Candidates) -> list[int]:
+    """The images that have a file; raises if there are images to search, and not one has."""
+    there = [number for number, picture in enumerate(candidates.pictures) if picture is not None]
+    if candidates.keys and not there:
+        raise DataError(
+            "none of the images to search has its file in the study",
+            remedy="Import the image files, or search captions: sightline list retriever",
+        )
+    return there
+
+
+def exactly(
+    candidates: Candidates,
+    texts: np.ndarray,
+    asked: np.ndarray,
+    queries: int,
+    k: int,
+    encoder: ImageEncoder,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Rankings of the queries `asked`, whose vectors are `texts`, by cosines with every image."""
+    there = np.array(need_pictures(candidates))
+    found, read = nothing(len(texts), k), 0
+    for start in range(0, len(there), BLOCK):
+        numbers = there[start : start + BLOCK]
+        images, seen = speaking(
+            encoder.image([p for n in numbers if (p := candidates.pictures[n]) is not None])
+        )
+        read += len(seen)
+        if len(seen):
+            block = placed(top_k(texts, images, k), np.arange(len(texts)), numbers[seen], len(texts))
+            found = merged([found, block], k)
+    need_readable(read)
+    return placed(found, asked, np.arange(len(candidates.keys)), queries)
+
+
+def need_readable(images: int) -> None:
+    """Raise if not one image has a vector."""
+    if not images:
+        raise DataError(
+            "none of the images to search can be read", remedy="sightline check tells which are broken."
         )
 
 

@@ -6,11 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sightline.errors import DataError
 from sightline.extension import JointEncoder, needs, retriever
 from sightline.records import Candidates, Prompt
-from sightline.statistics.search import top_k
-from sightline.systems.retrievers._ranking import nothing, placed, speaking
+from sightline.systems.retrievers._ranking import exactly, need_pictures, nothing, speaking
 
 
 @retriever(source="Radford et al. 2021", licence="Apache-2.0")
@@ -27,19 +25,7 @@ def exact(
     query whose vector is zero has none. Equal cosines keep the order of the candidates. Gives two arrays of
     queries x k: indices into the candidates (-1 where there are fewer answers) and cosines (NaN there).
     """
-    there = [number for number, picture in enumerate(candidates.pictures) if picture is not None]
-    if candidates.keys and not there:
-        raise DataError(
-            "none of the images to search has its file in the study",
-            remedy="Import the image files, or search captions: sightline list retriever",
-        )
-    if not there or not queries or k < 1:
+    if not need_pictures(candidates) or not queries or k < 1:
         return nothing(len(queries), k)
-    pictures = [picture for picture in candidates.pictures if picture is not None]
-    images, seen = speaking(encoder.image(pictures))
     texts, asked = speaking(encoder.text([query.text for query in queries]))
-    if not len(images):
-        raise DataError(
-            "none of the images to search can be read", remedy="sightline check tells which are broken."
-        )
-    return placed(top_k(texts, images, k), asked, np.array(there)[seen], len(queries))
+    return exactly(candidates, texts, asked, len(queries), k, encoder)
