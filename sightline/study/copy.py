@@ -101,7 +101,7 @@ def copy(
     """Copy a study to another folder or database, and compare the two row by row.
 
     From a folder to PostgreSQL, back, or between two of a kind; records, images, vectors, settings, files and
-    the key that links are signed with. Broken off at any moment, the same command goes on where it was, and
+    the key that links are signed with. Interrupted at any moment, the same command resumes it, and
     until it is done the copy does not open. The study may be written to meanwhile.
     """
     if images and not database:

@@ -31,7 +31,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.exc import TimeoutError as NoFreeConnection
 
 from sightline.errors import DataError, MissingPackage, StudyError, UsageError
-from sightline.study.schema import guards, patience, tables
+from sightline.study.schema import explaining, guards, patience, tables
 from sightline.study.schema.migrations import Step, steps
 from sightline.study.schema.pooling import USUAL, Pool
 
@@ -196,48 +196,10 @@ def explained(engine: Engine) -> Iterator[None]:
     except Exception as error:
         # Bulk loads call the driver itself, so its errors come both wrapped by SQLAlchemy and bare.
         raw = error.orig if isinstance(error, DBAPIError) else error
-        explanation = _explanation(raw, place(engine)) if from_driver(raw) else None
+        explanation = explaining.explanation(raw, place(engine), WAIT_SECONDS)
         if explanation is None:
             raise
         raise explanation from None
-
-
-def from_driver(error: BaseException | None) -> bool:
-    """Whether a database's driver raised this."""
-    return isinstance(error, sqlite3.Error) or type(error).__module__.startswith("psycopg")
-
-
-def _explanation(error: BaseException | None, where: str) -> StudyError | None:
-    said = str(error).strip()
-    low = said.lower()
-    if "readonly" in low or "read-only" in low:
-        what, remedy = "the study cannot be written to", "Check the disk and your permissions, or copy it."
-    elif "locked" in low or "lock timeout" in low:
-        what = f"another process has been writing to the study for {WAIT_SECONDS} seconds"
-        remedy = "Wait until it is done and run this again; nothing was changed."
-    elif ("disk" in low and "full" in low) or "no space left" in low:
-        what, remedy = "the disk is full", "Free some space and run this again; nothing was changed."
-    elif "not a database" in low or "malformed" in low:
-        what, remedy = f"the study's database is damaged ({said})", "Restore it from a copy."
-    elif "foreign key constraint" in low:
-        what = f"the study was changed meanwhile: what this refers to is gone ({said.splitlines()[0]})"
-        remedy = "Run it again; nothing was changed."
-    elif "password" in low:
-        what = f"the database refuses the password: {said}"
-        remedy = "Give it in the environment (PGPASSWORD) or in ~/.pgpass; study.toml never holds it."
-    elif "unable to open" in low:
-        what, remedy = "the study's database cannot be opened", "Check its folder and your permissions."
-    elif "too many clients" in low or "connection slots" in low:
-        what = f"the database takes no more connections: {said}"
-        remedy = "Lower pool_size in [store] of study.toml, raise max_connections, or put PgBouncer in front."
-    elif any(each in low for each in ("terminating connection", "closed the connection", "connection is")):
-        what = f"the connection to the database was lost: {said.splitlines()[0]}"
-        remedy = "Run it again: what was not confirmed was not changed."
-    elif any(kind.__name__ == "OperationalError" for kind in type(error).__mro__):
-        what, remedy = f"the database does not answer: {said}", "Check its address and that it is running."
-    else:
-        return None
-    return StudyError(what, where=where, remedy=remedy)
 
 
 SCHEMA = "schema"
@@ -270,7 +232,7 @@ def prepare(
             raise StudyError(
                 "this is half a copy: copying a study here was broken off",
                 where=place(engine),
-                remedy="Run the same sightline copy again: it goes on where it was.",
+                remedy="Run the same sightline copy again: it resumes.",
             )
     if found == newest:
         return

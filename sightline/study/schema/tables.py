@@ -57,9 +57,9 @@ def _of_bulk(name: str, target: str) -> ForeignKeyConstraint:
     return ForeignKeyConstraint([name], [f"{target}.id"]).ddl_if(dialect="sqlite")
 
 
-def _where_given(name: str, column: str) -> Index:
+def _where_given(name: str, column: str, how: str = "<> 0") -> Index:
     """An index that leaves out the 0 of "not part of it"."""
-    given = text(f"{column} <> 0")
+    given = text(f"{column} {how}")
     return Index(name, column, sqlite_where=given, postgresql_where=given)
 
 
@@ -256,12 +256,7 @@ answer = Table(
     CheckConstraint("(image_id IS NULL) = (failure IS NOT NULL)", name="image_or_failure"),
     _finite("score"),
     # Undoing deletes settings, and each deletion asks whether an answer still has them.
-    Index(
-        "answer_by_settings",
-        "settings_id",
-        sqlite_where=text("settings_id IS NOT NULL"),
-        postgresql_where=text("settings_id IS NOT NULL"),
-    ),
+    _where_given("answer_by_settings", "settings_id", "IS NOT NULL"),
     sqlite_with_rowid=False,
 )
 
@@ -365,12 +360,7 @@ round_item = Table(
     UniqueConstraint("round_id", "ordinal"),
     Index("round_item_by_need", "round_id", "kind", "given", "ordinal"),
     # Each deletion asks whether another item repeats this one.
-    Index(
-        "round_item_by_again",
-        "again_of",
-        sqlite_where=text("again_of IS NOT NULL"),
-        postgresql_where=text("again_of IS NOT NULL"),
-    ),
+    _where_given("round_item_by_again", "again_of", "IS NOT NULL"),
 )
 """What one task of a round shows. `kind` is work, control, again (somebody else judges it again) or repeat
 (the same annotator does). `given` counts the tasks that are assigned or done, `done` those that are done."""

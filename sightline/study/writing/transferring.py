@@ -24,7 +24,7 @@ from sqlalchemy.exc import DBAPIError
 
 from sightline.errors import DataError, StudyError
 from sightline.study.files import ImageFiles
-from sightline.study.schema import database, tables
+from sightline.study.schema import database, explaining, tables
 from sightline.study.study import (
     DATABASE_FILE,
     SETTINGS_FILE,
@@ -40,7 +40,7 @@ NOTE = ".copying.json"
 """In the target's folder from before anything is made there until all of it is checked."""
 PAGE = 500
 """Images after which the target notes how far it is."""
-AGAIN = "Run the same command again: it goes on where it was."
+AGAIN = "Run the same command again: it resumes."
 Say = Callable[[str, int, int], None]
 Row = tuple[Any, ...]
 
@@ -268,7 +268,7 @@ def _writing(target: Study, table: Table) -> Iterator[Connection]:
         raise StudyError(error.what, where=error.where, remedy=f"{error.remedy} {AGAIN}") from None
     except Exception as error:
         raw = error.orig if isinstance(error, DBAPIError) else error
-        if not database.from_driver(raw):
+        if not explaining.from_driver(raw):
             raise
         raise DataError(
             f"the target refuses rows of the table {table.name}: {str(raw).splitlines()[0]}",
