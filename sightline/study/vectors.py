@@ -100,7 +100,7 @@ class Vectors:
             if not self._has(encoder, shard):
                 self._keep(encoder, first, rows)
             columns = ["encoder", "content", "shard", "row"]
-            database.upsert(connection, tables.vector, columns, entries, replace=False)
+            database.upsert(connection, tables.vector, columns, sorted(entries), replace=False)
 
     def _reserve(self, connection: Connection, encoder: str, n: int) -> int:
         """The first of n rows that no other writer of this encoder has or will have."""
@@ -497,7 +497,8 @@ def shard_place(encoder: str, shard: Shard) -> str:
 
 def _where(connection: Connection, encoder: str, contents: Sequence[str]) -> dict[str, tuple[int, int]]:
     """The file and row of each of these contents that has a vector."""
-    keys = [(encoder, content) for content in set(contents)]
+    # In the order of the table: a million in any order would visit each of its pages many times.
+    keys = [(encoder, content) for content in sorted(set(contents))]
     by, columns = ("encoder", "content"), ("shard", "row")
     rows = database.look_up(connection, tables.vector, by, keys, columns)
     return {content: (int(shard), int(row)) for _, content, shard, row in rows}
