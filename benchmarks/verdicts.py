@@ -98,7 +98,7 @@ def drawn(eyes: Eyes | None, n: int, size: int) -> Iterator[Asked]:
             else:
                 seen = eyes.see(encoded(made.image), objects=bool(scene.groups), text=bool(scene.words))
                 result = decide(scene.expects, seen)
-            yield Asked(scene.family, true, result.verdict)
+            yield Asked(scene.tags["skill"], true, result.verdict)
 
 
 FACTS = {
