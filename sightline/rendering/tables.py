@@ -232,7 +232,7 @@ def reasons(table: Table) -> dict[str, int]:
     return Counter(
         f"- : {clean(cell.reason or 'no value')}"
         if cell.value is None
-        else f"no interval: {clean(cell.reason or str())}"
+        else f"no interval: {clean(cell.reason or '')}"
         for cell in bare
         if cell.value is None or cell.reason
     )
