@@ -410,9 +410,6 @@ def clipped_box(box: Any) -> tuple[Box | None, str]:
         return None, "dropped"
     left, top, right, bottom = (float(side) for side in sides)
     inside = (max(left, 0.0), max(top, 0.0), min(right, 1.0), min(bottom, 1.0))
-    if left > right or top > bottom or inside[0] > inside[2] or inside[1] > inside[3]:
+    if inside[0] >= inside[2] or inside[1] >= inside[3]:
         return None, "dropped"
-    outside = inside != (left, top, right, bottom)
-    if outside and (inside[0] == inside[2] or inside[1] == inside[3]):
-        return None, "dropped"
-    return inside, "clipped" if outside else ""
+    return inside, "" if inside == (left, top, right, bottom) else "clipped"

@@ -257,8 +257,8 @@ def _copy(study: Study, folder: Path, tables: str | Sequence[str] | None) -> Exp
     return Export(STUDY, str(folder), [str(folder)], rows)
 
 
-def write_table(table: pl.DataFrame, path: str | Path) -> Path:
-    """One table to one file, in the form its suffix names."""
+def write_table(table: pl.DataFrame, path: str | Path, *others: str) -> Path:
+    """One table to one file, in the form its suffix names; `others` are suffixes that the caller writes."""
     target = Path(path)
     forms = {
         str(each.spec.details["suffix"]): each.spec.name
@@ -269,7 +269,7 @@ def write_table(table: pl.DataFrame, path: str | Path) -> Path:
         raise UsageError(
             f"cannot write a {target.suffix or 'nameless'} file",
             where=str(path),
-            remedy=f"Give the file one of the suffixes {', '.join(sorted(forms))}.",
+            remedy=f"Give the file one of the suffixes {', '.join([*sorted(forms), *others])}.",
         )
     exporter = registry.configure("exporter", forms[target.suffix])
     exporter.require()

@@ -123,7 +123,7 @@ def take_image(
     taken = _samples(study, system).get(prompt_id, set())
     if sample in taken:
         raise ConflictError(
-            f"{system} has an image for {prompt.key.ref!r}, sample {sample}, already",
+            f"the system {system!r} has an image for {prompt.key.ref!r}, sample {sample}, already",
             remedy="Choose another sample.",
         )
     place = sample if sample is not None else max(taken, default=-1) + 1

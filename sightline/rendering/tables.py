@@ -226,10 +226,16 @@ class Table:
 
 
 def reasons(table: Table) -> dict[str, int]:
-    """Why cells are missing, and how often: what a command prints beneath a table with "-" in it."""
+    """Why cells are missing or have no interval, and how often: what a command prints beneath a table."""
     cells = (plain(cell) for row in table.rows for cell in row)
-    absent = (cell for cell in cells if isinstance(cell, Estimate) and cell.value is None)
-    return Counter(clean(cell.reason or "no value") for cell in absent)
+    bare = (cell for cell in cells if isinstance(cell, Estimate) and cell.low is None)
+    return Counter(
+        f"- : {clean(cell.reason or 'no value')}"
+        if cell.value is None
+        else f"no interval: {clean(cell.reason or '')}"
+        for cell in bare
+        if cell.value is None or cell.reason
+    )
 
 
 def _with_n(cell: Cell, column: Column, decimals: int | None) -> str:
@@ -370,7 +376,8 @@ def _json_cell(cell: Cell) -> Any:
     if isinstance(cell, Estimate):
         if cell.value is None:
             return {"value": None, "reason": cell.reason or "no value"}
-        return {"value": cell.value, "low": cell.low, "high": cell.high, "n": cell.n or None}
+        shown = {"value": cell.value, "low": cell.low, "high": cell.high, "n": cell.n or None}
+        return shown | ({"reason": cell.reason} if cell.low is None and cell.reason else {})
     return cell
 
 

@@ -28,7 +28,7 @@ def text(result: Renderable, *, width: int | None = None, study: str = "STUDY") 
 
 
 def lines(table: Table, width: int | None = None) -> Iterator[str]:
-    """A table line by line: its caption, its first rows, and why cells are empty."""
+    """A table line by line: its caption, its first rows, and why cells are empty or have no interval."""
     from rich.console import Console
 
     shown = (
@@ -45,7 +45,7 @@ def lines(table: Table, width: int | None = None) -> Iterator[str]:
     if len(shown.rows) < len(table.rows):
         yield f"... and {len(table.rows) - len(shown.rows):,} more: --csv or --json gives them all."
     for reason, n in reasons(shown).items():
-        yield f"- : {reason}" + (f" ({n:,} times)" if n > 1 else "")
+        yield reason + (f" ({n:,} times)" if n > 1 else "")
 
 
 def _width() -> int | None:

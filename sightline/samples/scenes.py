@@ -36,6 +36,11 @@ WORDS: tuple[str, ...] = (
 )  # fmt: skip
 SKILLS: tuple[str, ...] = ("single", "counting", "colour", "size", "spatial", "negation", "writing")
 FAMILIES: tuple[str, ...] = (*SKILLS, "combined")
+TAGGED = {
+    "single": "single_object", "colour": "compositional", "size": "compositional",
+    "writing": "text_rendering", "combined": "complex",
+}  # fmt: skip
+"""Families whose tag `skill`, in the words that all suites use, is not their own name."""
 
 T = TypeVar("T")
 
@@ -115,6 +120,12 @@ class Scene:
     def family(self) -> str:
         """The one skill a scene asks for, or "combined"."""
         return self.skills[0] if len(self.skills) == 1 else "combined"
+
+    @property
+    def tags(self) -> dict[str, str]:
+        """The tags of its prompt: `skill`, and of a compositional one which attribute it asks for."""
+        skill = TAGGED.get(self.family, self.family)
+        return {"skill": skill} | ({"attribute": self.family} if skill == "compositional" else {})
 
     @property
     def expects(self) -> dict[str, Any]:

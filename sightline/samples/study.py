@@ -23,6 +23,7 @@ from sightline.study.running.progress import Listener, Progress
 from sightline.verbs import SEED, WORKERS, argument, option, verb
 
 LOW, HIGH, STEP = 0.0, 5.0, 0.1
+TAGS = ("skill", "attribute")
 
 
 @dataclass(frozen=True)
@@ -69,13 +70,20 @@ def write_sample(
                     person = panel[(turn + step) % len(panel)]
                     ballots += _ballots(person, scene, name, drawn.alignment, drawn.quality, seed)
                 turn += 1
-    listed = [[scene.ref, scene.text, scene.family, json.dumps(scene.expects)] for scene in asked]
+    listed = [
+        [scene.ref, scene.text, *(scene.tags.get(name, "") for name in TAGS), json.dumps(scene.expects)]
+        for scene in asked
+    ]
     head = ["prompt_id", "prompt", "image", "system", "position", "seed"]
     vote_head = ["annotator", "prompt_id", "image", "question", "value", "took_ms"]
     vote_head += ["scale_low", "scale_high", "scale_step"]
     return Sample(
         folder,
-        _write(folder / "prompts.csv", ["prompt_id", "prompt", "tags.skill", "expects"], listed),
+        _write(
+            folder / "prompts.csv",
+            ["prompt_id", "prompt", *(f"tags.{name}" for name in TAGS), "expects"],
+            listed,
+        ),
         _write(folder / "answers.csv", head, rows),
         _write(folder / "judgements.csv", vote_head, ballots),
         _write(folder / "scenes.csv", ["image", "scene"], shown),

@@ -81,7 +81,10 @@ def write(rows: Sequence[Sequence[Cell]], to: str | Path) -> str:
 def declare(study: Study, verdicts: Matches, rows: NDArray[np.int64], name: str) -> str:
     """Declare a round of exactly these answers: they get a tag, and the round asks for it."""
     if not rows.size:
-        raise UsageError("there is nothing to label next", remedy="Ask for a number: --label N.")
+        raise UsageError(
+            "there is nothing to label next: every answer is judged, or the rates are as exact as was asked",
+            remedy="Ask for a smaller --width, for another --question, or add answers.",
+        )
     judging.declare_round(study, MODE, name, where=f"tag:{TAG}{name}", per_item=1)
     pairs = [(int(verdicts.image[row]), int(verdicts.prompt[row])) for row in rows.tolist()]
     set_image_tags(study, list(dict.fromkeys(pairs)), f"{TAG}{name}", YES)

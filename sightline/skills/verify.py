@@ -195,7 +195,7 @@ def verify(
         option(
             "Look for objects with this detector, or with nothing: see sightline list detector.",
             metavar="DETECTOR",
-            shown="as study.toml says, else ssd_mobilenet_v2",
+            shown="as study.toml says, else ssd_mobilenet_v2(least=0.1)",
         ),
     ] = None,
     reader: Annotated[

@@ -24,7 +24,8 @@ from sightline.study.writing.scenes import scenes_hash
 
 NOTHING = "nothing"
 """The detector that sees nothing: it stands for one that is not wanted or not installed."""
-USUAL = {"objects": "ssd_mobilenet_v2", "text": "rapidocr"}
+USUAL = {"objects": "ssd_mobilenet_v2(least=0.1)", "text": "rapidocr"}
+"""The settings that docs/verdicts.md has figures of: objects the detector is unsure of are cannot tell."""
 BATCH = 64
 VERSION = 1
 """Counts changes of how demands are combined: a verdict of an older version is decided again."""

@@ -157,7 +157,10 @@ def linked_points(
 
 
 def slope(x: ArrayLike, y: ArrayLike) -> Slope:
-    """The least-squares slope of y on x with Student's interval and p; absent from two points or equal x."""
+    """The least-squares slope of y on x with Student's interval and p; absent from two points or equal x.
+
+    Where all y are equal it is 0, without an interval and a p: there is no spread to judge it by.
+    """
     from scipy.special import stdtrit
     from scipy.stats import linregress
 
@@ -165,6 +168,8 @@ def slope(x: ArrayLike, y: ArrayLike) -> Slope:
     if a.size < 3 or np.ptp(a) == 0:
         why = "fewer than three points" if a.size < 3 else "all points have the same x"
         return Slope(Estimate(None, reason=why), None, int(a.size))
+    if np.ptp(b) == 0:
+        return Slope(Estimate(0.0, n=int(a.size), reason="all points have the same y"), None, int(a.size))
     fitted = linregress(a, b)
     half = float(stdtrit(a.size - 2, 0.975)) * float(fitted.stderr)
     value = float(fitted.slope)

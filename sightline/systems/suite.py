@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 SHOWN = 20
+SHOWN_TAGS = 8
 ALL = "all"
 """The name of our own suite: the prompts of every task that tests a cognitive skill."""
 MOST = 1_000_000
@@ -63,7 +64,10 @@ class Suite(Result):
 
     def tables(self) -> dict[str, Table]:
         names = list(dict.fromkeys(name for prompt in self.prompts for name in prompt.tags))
-        columns = [Column("prompt_id"), Column("prompt"), *(Column(f"tags.{name}", name) for name in names)]
+        # All tasks together have more tags than a screen has room for: the file has them all.
+        many = len(names) > SHOWN_TAGS
+        tags = [Column(f"tags.{name}", name, detail=many and name != "skill") for name in names]
+        columns = [Column("prompt_id"), Column("prompt"), *tags]
         rows = [
             [ref, prompt.text, *(prompt.tags.get(name, "") for name in names)]
             for ref, prompt in zip(self.refs, self.prompts, strict=True)
@@ -273,7 +277,7 @@ def _write(table: pl.DataFrame, to: str | Path) -> list[str]:
 
     target = Path(to)
     if target.suffix != LINES:
-        return [str(write_table(table, target))]
+        return [str(write_table(table, target, LINES))]
     lines = [" ".join(text.split()) for text in table["prompt"]]
     try:
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -410,6 +410,22 @@ def test_an_unknown_system_in_judgements_is_refused_where_others_have_answers(
     import_(study, box / "w.csv")
 
 
+def test_an_annotator_who_judges_twice_in_conflict_is_counted_and_the_rest_goes_on(
+    study: Study, box: Path, fill: Fill
+) -> None:
+    table = f"{VOTES}a dog,s,ann,fit,0\na dog,s,ann,fit,0\na cat,tt,bob,fit,1\na dog,s,ann,fit,1\n"
+    fill(box, {"v.csv": table})
+    made = import_(study, box / "v.csv", new_systems=True)
+    assert made.counts["judgements"] == 5, "the same answer at once again is the same judgement"
+    (noted,) = (each for each in made.skipped if each.reason.startswith("judgements given again"))
+    assert noted.count == 2 and list(noted.examples) == ["v.csv:4", "v.csv:7"]
+    with database.reading(study.engine) as connection:
+        j = tables.judgement.c
+        ann = select(j.value, j.revision).where(j.value.is_not(None)).order_by(j.id)
+        assert [tuple(row) for row in connection.execute(ann)] == [(1, 0), (0, 0), (0, 1), (1, 0), (1, 2)]
+    assert import_(study, box / "v.csv", new_systems=True).already
+
+
 def test_judgements_of_systems_without_any_answers_and_of_either_side_of_a_pair(
     study: Study, box: Path, fill: Fill
 ) -> None:

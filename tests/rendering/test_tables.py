@@ -130,7 +130,10 @@ def test_a_cell_knows_its_heading_and_a_table_its_layout(table: Table) -> None:
 
 
 def test_reasons_are_counted(table: Table) -> None:
-    assert reasons(table) == {"nobody judged it": 1}
+    assert reasons(table) == {"- : nobody judged it": 1}
+    bare = Table([Column("kappa")], [(Estimate(0.8, n=9, reason="too few items"),), (Estimate(0.7, n=9),)])
+    assert reasons(bare) == {"no interval: too few items": 1}
+    assert json.loads(bare.to_json())["rows"][0]["kappa"]["reason"] == "too few items"
 
 
 def test_lone_surrogates_can_be_written() -> None:

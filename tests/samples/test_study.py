@@ -17,6 +17,7 @@ import pytest
 from sightline.comparison.breakdown import breakdown
 from sightline.comparison.compare import compare
 from sightline.comparison.trust import trust
+from sightline.expects import SKILLS
 from sightline.samples.study import demo as run_demo
 from sightline.samples.study import write_sample
 from sightline.skills.skill_profile import skill_profile
@@ -114,7 +115,7 @@ def test_the_planted_weakness_is_where_it_was_planted(demo: Path) -> None:
             for cell in breakdown(study, "alignment", "skill").rows
         }
     counting = cells["counting", "careful"] - cells["counting", "innumerate"]
-    single = cells["single", "careful"] - cells["single", "innumerate"]
+    single = cells["single_object", "careful"] - cells["single_object", "innumerate"]
     assert counting > 0.8 > single + 0.5
 
 
@@ -167,6 +168,9 @@ def test_a_sample_is_the_same_in_another_process(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", code], check=True, env=environment)
     for file in sorted(path for path in (tmp_path / "here").rglob("*") if path.is_file()):
         assert file.read_bytes() == (tmp_path / "there" / file.relative_to(tmp_path / "here")).read_bytes()
+    listed = pl.read_csv(here.prompts)
+    assert set(listed["tags.skill"]) < set(SKILLS), "one tag `skill` over all suites, the sample's too"
+    assert set(listed.filter(pl.col("tags.skill") == "compositional")["tags.attribute"]) == {"colour", "size"}
     votes = pl.read_csv(here.judgements)
     assert votes["value"].is_between(0, 5).all()
     with here.answers.open(newline="") as file:

@@ -186,6 +186,15 @@ def test_a_round_of_what_to_label_next(study: Study) -> None:
     assert tagged == [(4,)]
 
 
+def test_a_round_of_nothing_says_why_there_is_nothing(study: Study) -> None:
+    with database.writing(study.engine) as connection:
+        judged = "SELECT id FROM prompt WHERE ref IN ('p0', 'p1', 'p2', 'p3', 'p4', 'p5')"
+        connection.execute(text(f"DELETE FROM answer WHERE prompt_id NOT IN ({judged})"))
+    with pytest.raises(UsageError, match="every answer is judged") as caught:
+        verify(study, label=4, round="more")
+    assert "--label" not in (caught.value.remedy or ""), "no number of labels helps"
+
+
 def test_a_correction_is_a_judgement_and_no_sample(study: Study) -> None:
     before = verify(study)
     wrong = rows(

@@ -135,6 +135,10 @@ def test_slope_and_interaction_as_statsmodels() -> None:
 def test_too_little_for_a_line() -> None:
     assert slope([1, 2], [1, 2]).slope.value is None
     assert slope([1, 1, 1], [1, 2, 3]).slope.reason == "all points have the same x"
+    # A system that fails at everything: no slope to be seen, and no spread to say how sure that is.
+    flat = slope([1, 2, 3, 4], [0, 0, 0, 0])
+    assert (flat.slope.value, flat.slope.low, flat.p, flat.n) == (0.0, None, None, 4)
+    assert flat.slope.reason == "all points have the same y"
     assert interaction([1, 2, 3], [0, 1, 0], [1, 2, 3]) is None
 
 

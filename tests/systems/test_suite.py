@@ -143,3 +143,12 @@ def test_a_suite_of_a_study_is_written_with_what_it_builds_on(tmp_path: Path) ->
         for how, said in (({"suite": "wher"}, "Did you mean where"), ({"skill": ["x"]}, "no prompt")):
             with pytest.raises(UsageError, match=said):
                 export_suite(study, tmp_path / "no.csv", **how)  # type: ignore[arg-type]
+
+
+def test_a_suite_of_many_tags_fits_a_screen_and_a_file_of_another_kind_is_refused(tmp_path: Path) -> None:
+    (shown,) = make_suite("all", 1).tables().values()
+    assert [each.name for each in shown.for_people.columns] == ["prompt_id", "prompt", "tags.skill"]
+    assert len(shown.columns) > 12, "programs get every tag"
+    with pytest.raises(UsageError, match=r"cannot write a \.xls file") as caught:
+        make_suite("counting", 2, to=tmp_path / "mine.xls")
+    assert ".parquet, .txt." in (caught.value.remedy or "")

@@ -59,6 +59,7 @@ SKILLS = {
     "Controlled arithmetic": "arithmetic",
 }
 NO_ID = "rows without an ID"
+NO_PROMPT = "mentions of prompts that are not there (some rows of the directory have no ID)"
 WRITTEN = frozenset(
     (
         *(
@@ -146,6 +147,7 @@ def gimbrr(
     directory, extra, verdicts = _files(source)
     others = _other_texts(source, verdicts) if verdicts else {}
     variables = _variables(source, extra, partial) if extra and extra != directory else {}
+    remaining = _remaining(source, directory, extra)
     prompts: set[str] = set()
     row, rows = None, 0
     for row in source.rows(directory, (*COLUMNS, "Linked_prompts"), KNOWN):
@@ -157,10 +159,12 @@ def gimbrr(
         if ref in prompts:
             raise row.error(f"prompt {ref} is there twice", "Keep one.")
         prompts.add(ref)
-        yield _prompt(source, row, PromptKey(suite, ref), variables, others, extra)
+        yield _prompt(source, row, PromptKey(suite, ref), variables, others, extra, remaining)
     _whole(directory, rows, row, partial)
-    if variables.keys() - prompts:
-        raise _torn(f"prompt {min(variables.keys() - prompts)} is not in {directory}", extra)
+    for ref in sorted(variables.keys() - prompts):
+        if remaining is None:
+            raise _torn(f"prompt {ref} is not in {directory}", extra)
+        source.skip(f"{extra} ({ref})", NO_PROMPT)
     names: dict[tuple[str, str, int], str] = {}
     for record in _gimbrr.images(source, suite, collection, system or source.name, prompts):
         if isinstance(record, Answer) and isinstance(record.prompt, PromptKey) and record.image is not None:
@@ -168,7 +172,7 @@ def gimbrr(
         yield record
     if verdicts:
         yield MATCH._replace(at=f"{verdicts}:1")
-        yield from _verdicts(source, verdicts, suite, collection, prompts, names, partial)
+        yield from _verdicts(source, verdicts, suite, collection, prompts, names, partial, remaining)
 
 
 def _files(source: Source) -> tuple[str, str, str]:
@@ -195,6 +199,16 @@ def _one(source: Source, found: list[str]) -> str:
             remedy="Keep the one that is to be imported in the folder.",
         )
     return found[0] if found else ""
+
+
+def _remaining(source: Source, directory: str, extra: str) -> Container[str] | None:
+    """The directory's ids, where a row of it or of its extra variables has lost its own; otherwise None.
+
+    What mentions a prompt that is not there is then left and counted. Where no id is lost, the files do not
+    belong together, which no import can mend.
+    """
+    refs = [{_ref(row) for row in source.rows(file, ("ID",))} for file in (directory, extra) if file]
+    return {ref for ref in refs[0] if ref is not None} if any(None in each for each in refs) else None
 
 
 def _other_texts(source: Source, verdicts: str) -> dict[str, Counter[str]]:
@@ -237,10 +251,11 @@ def _prompt(
     variables: Mapping[str, tuple[str, dict[str, str]]],
     others: Mapping[str, Counter[str]],
     extra: str,
+    remaining: Container[str] | None,
 ) -> Prompt:
     ref, text = key.ref, row.text("Prompt")
     known = variables.get(ref)
-    if known is None and variables:
+    if known is None and variables and remaining is None:
         raise _torn(f"prompt {ref} is not in {extra}", row.at)
     if known is not None and known[0] != text:
         raise _torn(f"prompt {ref} reads otherwise in {extra}", row.at)
@@ -263,7 +278,12 @@ def _prompt(
     linked = [each.strip() for each in row.text("Linked_prompts", "").split(",") if each.strip()]
     if not all(each.isdecimal() for each in linked):
         raise row.wrong("Linked_prompts", "ids with commas between them", "Correct the cell.")
-    links = [("builds_on", PromptKey(key.suite, str(int(each)))) for each in linked]
+    links = []
+    for each in (str(int(each)) for each in linked):
+        if remaining is not None and each not in remaining:
+            source.skip(f"{row.at} ({each})", NO_PROMPT)
+            continue
+        links.append(("builds_on", PromptKey(key.suite, each)))
     return Prompt(key, text, tags, links, _expects(source, row, text, tags), row.at)
 
 
@@ -329,6 +349,7 @@ def _verdicts(
     prompts: Container[str],
     names: dict[tuple[str, str, int], str],
     partial: bool,
+    remaining: Container[str] | None,
 ) -> Iterator[Record]:
     systems: set[str] = set()
     judged: dict[Item, list[float]] = {}
@@ -342,6 +363,9 @@ def _verdicts(
         parsed = _gimbrr.parse_name(name)
         if parsed is None or parsed[0] != ref:
             raise row.wrong("File_name", f"p{ref}_<n>... as ID says", "Correct the row.")
+        if ref not in prompts and remaining is not None:
+            source.skip(f"{row.at} ({ref})", NO_PROMPT)
+            continue
         if ref not in prompts:
             raise _torn(f"prompt {ref} is not in the prompt directory", row.at)
         if system not in systems:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from datetime import datetime
 
 from sightline.data.sources import Once, Row, Source
@@ -39,6 +39,9 @@ ANSWERS = {"yes": 1.0, "no": 0.0}
 TIE = "tie"
 WORDS = f"yes or no; of pairs also {TIE} or {BOTH_BAD}"
 """Values in words."""
+AGAIN = "judgements given again by the same annotator (all are kept; the last row counts)"
+REMEMBERED = 200_000
+"""Judgements of which it is known who gave them: what is given again later than that is refused."""
 
 
 def claims(source: Source) -> float:
@@ -76,9 +79,11 @@ def judgements(
     Triplets have image_c as well. Orders have a rank instead of a value, 1 for the best, one row per image
     or system; a group tells the orders of one annotator and prompt apart. Also read: rater, worker, user or
     annotator_id as annotator; score, rating or label as value; model as system, file as image and so on.
-    Values may be yes or no, and of pairs tie or "both bad".
+    Values may be yes or no, and of pairs tie or "both bad". An annotator who judges a thing again, where
+    the table has neither revision nor repetition, has changed their mind: that is counted.
     """
     once = Once()
+    again = _Again(source)
     prompts = _Prompts()
     preferences = _preferences(source)
     orders = _Orders(source)
@@ -101,8 +106,12 @@ def judgements(
         value, skipped = (rank, None) if rank is not None else _verdict(row, item)
         annotator = None if who is None else AnnotatorKey(row.text("panel", panel), who)
         group = row.text("group", "")
+        revision = row.count("revision")
         if rank is not None:
             group = orders.group(row, question, item, annotator, group)
+        elif annotator is not None and row.columns.isdisjoint(("revision", "repetition")):
+            answer = (value, skipped, row.text("session", ""), row.whole("took_ms", None), _time(row))
+            revision = again.revision(row, (annotator, question, item, group), answer)
         yield Judgement(
             question,
             item,
@@ -111,7 +120,7 @@ def judgements(
             n,
             skipped,
             row.count("repetition"),
-            row.count("revision"),
+            revision,
             row.text("session", ""),
             row.flag("control"),
             row.whole("took_ms", None),
@@ -131,6 +140,24 @@ def _assumed(question: str, row: Row, rank: int | None, preferences: set[str]) -
     if _word(row) in ANSWERS:
         return Question(question, "nominal", 0, 1, at=row.at)
     return Question(question, at=row.at)
+
+
+class _Again:
+    """The last answer that each annotator gave about a thing: another one is a revision of it."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._last: dict[Hashable, tuple[int, Hashable]] = {}
+
+    def revision(self, row: Row, what: Hashable, answer: Hashable) -> int:
+        number, last = self._last.get(what, (0, answer))
+        if last != answer:
+            number += 1
+            self._source.note(row.at, AGAIN)
+        if len(self._last) >= REMEMBERED:
+            self._last.clear()
+        self._last[what] = number, answer
+        return number
 
 
 class _Prompts:

@@ -85,10 +85,10 @@ def _one(spec: Spec, result: Any, n: int) -> Outcome:
     return Outcome(value, None, evidence)
 
 
-def _plain(spec: Spec, evidence: Mapping[str, Any], n: int) -> dict[str, Any]:
+def _plain(spec: Spec, evidence: Mapping[str, Any], n: int, *, finite: bool = True) -> dict[str, Any]:
     """The evidence as it will be read again: JSON, and nothing that JSON cannot hold."""
     try:
-        plain: dict[str, Any] = json.loads(json.dumps(dict(evidence), allow_nan=False))
+        plain: dict[str, Any] = json.loads(json.dumps(dict(evidence), allow_nan=not finite))
     except (TypeError, ValueError) as error:
         raise ExtensionError(
             f"{spec.name}: the evidence of result {n} cannot be kept ({error})",
@@ -111,8 +111,8 @@ def _border(spec: Spec, value: float, border: float, n: int) -> float:
 def validated_scene(spec: Spec, scenes: Any, expected: int) -> list[dict[str, Any]]:
     """What a detector saw as scenes, or an ExtensionError that says which promise was broken.
 
-    A box that reaches beyond the image is clipped, one outside it or without extent dropped: `clipped` and
-    `dropped` of the scene count them.
+    A box that reaches beyond the image is clipped, one outside it, without extent or not finite dropped:
+    `clipped` and `dropped` of the scene count them.
     """
     listed = list(scenes)
     if len(listed) != expected:
@@ -128,7 +128,8 @@ def _scene(spec: Spec, scene: Any, n: int) -> dict[str, Any]:
     if not isinstance(scene, Mapping) or not set(scene) <= set(spec.details["sees"]):
         promised = " and ".join(spec.details["sees"])
         raise ExtensionError(f"{spec.name}: scene {n} is no mapping of {promised}", where=spec.origin)
-    plain = _plain(spec, scene, n)
+    # A box that is not finite is dropped like one outside the image; elsewhere such a number is a fault.
+    plain = _plain(spec, scene, n, finite=False)
     outside = {"clipped": 0, "dropped": 0}
     for what, label in (("objects", "kind"), ("text", "text")):
         kept = []
@@ -147,7 +148,7 @@ def _scene(spec: Spec, scene: Any, n: int) -> dict[str, Any]:
                 kept.append({**each, "box": list(box)} if outcome else each)
         if what in plain:
             plain[what] = kept
-    return plain | {outcome: times for outcome, times in outside.items() if times}
+    return _plain(spec, plain | {outcome: times for outcome, times in outside.items() if times}, n)
 
 
 def _is_box(box: Any) -> bool:

@@ -208,6 +208,25 @@ def test_images_at_the_top(tmp_path: Path, run: Run, png: bytes) -> None:
         run("gimbrr_images", other)
 
 
+def test_what_mentions_a_prompt_that_lost_its_id_is_counted_and_the_rest_goes_on(
+    example: Example, run: Run, left_out: Callable[..., Any]
+) -> None:
+    folder = example("gimbrr")
+    for file, old in ((DIRECTORY, "\n3,4,cat"), (DIRECTORY, "\n1,2,"), (EXTRA, "\n2,3,,")):
+        lost = f"{old[:3]},{old.split(',', 2)[2]}"
+        (folder / file).write_text((folder / file).read_text().replace(old, lost))
+    kept = prompts(run("gimbrr", folder))
+    assert kept.keys() == {"1", "3", "5"} and kept["1"].tags["object_num"] == "1"
+    assert [key.ref for _, key in kept["3"].links] == ["5"] and "num_features" not in kept["3"].tags
+    assert len(verdicts(run("gimbrr", folder))) == 3, "those of prompt 1"
+    left = left_out("gimbrr", folder)
+    assert left["rows without an ID"] == [f"{EXTRA}:4", f"{DIRECTORY}:3", f"{DIRECTORY}:5"]
+    (mentions,) = (each for reason, each in left.items() if reason.startswith("mentions of prompts"))
+    assert mentions == [
+        f"{DIRECTORY}:2 (4)", f"{DIRECTORY}:4 (4)", f"{EXTRA} (2)", f"{EXTRA} (4)", f"{VERDICTS}:3 (2)",
+    ], "the first five"  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("file", "old", "new", "where", "what"),
     [

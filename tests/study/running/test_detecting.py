@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -126,6 +127,8 @@ def test_a_scene_that_is_none_is_refused(study: Study, scene: Mapping[str, Any])
 
 def test_boxes_beyond_the_image_are_clipped_or_dropped_and_counted(study: Study) -> None:
     boxes = [[-0.2, 0, 0.5, 1], [0.1, 0.1, 0.2, 0.2], [1.1, 0, 1.5, 1], [0.6, 0, 0.5, 1], [0.5, 0.5, 2, 3]]
+    # Without extent, and without a place: what a network gives where it divides by nothing.
+    boxes += [[0.3, 0.3, 0.3, 0.6], [0.1, 0.1, math.nan, 0.6]]
 
     class Careless:
         def detect(self, images: Sequence[Picture]) -> list[Any]:
@@ -142,9 +145,9 @@ def test_boxes_beyond_the_image_are_clipped_or_dropped_and_counted(study: Study)
     seen = detect_images(study, Configured(careless, {}), [one, two])
     kept = [each["box"] for each in seen.scenes[one]["objects"]]
     assert kept == [[0, 0, 0.5, 1], [0.1, 0.1, 0.2, 0.2], [0.5, 0.5, 1, 1]]
-    assert (seen.outside("clipped"), seen.outside("dropped")) == (4, 4)
+    assert (seen.outside("clipped"), seen.outside("dropped")) == (4, 8)
     # Counted again from what was stored.
-    assert detect_images(study, Configured(careless, {}), [one]).outside("dropped") == 2
+    assert detect_images(study, Configured(careless, {}), [one]).outside("dropped") == 4
 
 
 def test_what_a_study_knows_is_a_detector_of_its_own(study: Study, tmp_path: Path) -> None:

@@ -11,7 +11,9 @@ export class Problem extends Error {
   /** What is wrong and what to do about it, in whole sentences. */
   get said() {
     const what = this.message.replace(/[.\s]*$/, ".");
-    return [what.charAt(0).toUpperCase() + what.slice(1), this.remedy].filter(Boolean).join(" ");
+    // The name of a file at the beginning stays as it is.
+    const sentence = /^[a-z]+[ ,]/.test(what) ? what.charAt(0).toUpperCase() + what.slice(1) : what;
+    return [sentence, this.remedy].filter(Boolean).join(" ");
   }
 }
 
