@@ -245,7 +245,7 @@ def judge(
         )  # fmt: skip
     _refuse_mixing(study, name, mix)
     settings = endpoint_settings(study, endpoint)
-    ledger = StudyLedger(study, settings.name, f"judge {name}")
+    ledger = StudyLedger(study, settings, f"judge {name}")
     prompts = reading.prompt_records(study, sorted({pair.prompt_id for pair in chosen}))
     if plan:
         rehearsal = Rehearsal(settings, ledger)

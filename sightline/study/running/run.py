@@ -132,6 +132,7 @@ def _run_at_endpoint(study: Study, measure: Configured, listener: Listener | Non
     plan.finish()
     assert isinstance(client.ledger, StudyLedger)
     ran.bill = client.ledger.lines()
+    ran.notes += client.ledger.notes()
     again = sum(n for reason, n in ran.reasons.items() if reason.startswith(scores.ERROR))
     if again:
         ran.notes.append(f"{again:,} calls got no usable answer: run the same command again to repeat them.")
