@@ -285,8 +285,8 @@ class Endpoint:
 
     def _overspent(self, spent: float) -> Stopped:
         return Stopped(
-            f"the spend limit of {self.settings.spend:g} is reached: {spent:.4g} is spent, with what calls in "
-            "flight, or sent and never answered, may cost",
+            f"the spend limit of {self.settings.spend:g} is reached: {spent:.4g} is spent, with what calls that "
+            "are in flight or got no answer may cost",
             where=self.settings.name,
             remedy="What arrived is stored. Raise spend in study.toml and run it again.",
         )

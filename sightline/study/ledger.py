@@ -147,7 +147,7 @@ class StudyLedger:
         """What a reader must know of replies under this name that are not used."""
         name, address = self._endpoint.name, self._endpoint.address
         return [
-            f"Replies of {name} that came from {other} ({n:,}) are not used at {address}. If the model moved, "
+            f"Replies of {name} that came from {other} ({n:,}) are not used at {address}. If it moved, "
             f'add moved_from = ["{other}"] to [endpoint.{name}] in study.toml; if not, choose another name: '
             "scores and votes of both are stored under this one."
             for other, n in sorted(self.elsewhere.items())

@@ -22,7 +22,6 @@ from sightline.study.machines import machine_names
 from sightline.study.study import SETTINGS_FILE, Study, create_study, open_study
 from sightline.study.writing.settling import note_events
 
-
 HERE = Settings("local", "http://127.0.0.1:8000/v1")
 
 
