@@ -121,6 +121,66 @@ class Memory:
         return sum(call.cost or 0.0 for call in self.calls.values())
 
 
+class Pace:
+    """When a call may be made: in its turn at so many a minute, and never once nothing answers any more."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._lock = threading.Lock()
+        self._closing = threading.Event()
+        self._not_before = 0.0
+        self._next_turn = 0.0
+        self._failures = 0
+        self._stopped = ""
+
+    def stop(self) -> None:
+        """Let no further request begin."""
+        self._closing.set()
+
+    def wait(self) -> None:
+        """Wait until the server may be asked again, and until this call's turn at so many a minute."""
+        while not self._closing.is_set():
+            if self._stopped:
+                raise Stopped(
+                    self._stopped,
+                    where=self._settings.name,
+                    remedy="What arrived is stored. Check the endpoint and run the same command again.",
+                )
+            with self._lock:
+                now = time.monotonic()
+                ready = max(self._not_before, self._next_turn)
+                if now >= ready:
+                    if self._settings.per_minute:
+                        self._next_turn = max(now, self._next_turn) + 60.0 / self._settings.per_minute
+                    return
+            self._closing.wait(min(ready - now, 1.0))
+        raise Unanswered("the run was stopped")
+
+    def pause(self, seconds: float) -> None:
+        """Wait before a call is repeated."""
+        if self._closing.wait(seconds):
+            raise Unanswered("the run was stopped")
+
+    def hold_off(self, seconds: float) -> None:
+        """Have all calls wait so long: whoever is next would meet the same."""
+        with self._lock:
+            self._not_before = max(self._not_before, time.monotonic() + seconds)
+
+    def answered(self) -> None:
+        """Note that the endpoint answers."""
+        with self._lock:
+            self._failures = 0
+
+    def failed(self, reason: str) -> None:
+        """Note a call without an answer; after many in a row no further one is made."""
+        if self._closing.is_set():
+            return
+        with self._lock:
+            self._failures += 1
+            if self._failures >= max(8, self._settings.in_flight):
+                self._stopped = f"the last {self._failures} calls got no answer: {reason}"
+
+
 class _Again(Exception):
     """A fault that may pass; `wait` is how long the server asks to wait."""
 
@@ -136,11 +196,12 @@ class _Again(Exception):
 class Endpoint:
     """A client of one endpoint, for many threads at once."""
 
-    def __init__(self, settings: Settings, ledger: Ledger | None = None) -> None:
+    def __init__(self, settings: Settings, ledger: Ledger | None = None, pace: Pace | None = None) -> None:
         import httpx
 
         self.settings = settings
         self.ledger = ledger if ledger is not None else Memory()
+        self.pace = pace if pace is not None else Pace(settings)
         self._key = key_of(settings)
         limits = httpx.Limits(
             max_connections=settings.in_flight + 4, max_keepalive_connections=settings.in_flight
@@ -149,16 +210,11 @@ class Endpoint:
         # Redirects are not followed: they would carry the key elsewhere.
         self._http = httpx.Client(timeout=waits, limits=limits, follow_redirects=False)
         self._lock = threading.Lock()
-        self._closing = threading.Event()
-        self._not_before = 0.0
-        self._next_turn = 0.0
         self._without: set[str] = set()
-        self._failures = 0
-        self._stopped = ""
 
     def stop(self) -> None:
         """Begin no further request; those under way still come back and are kept."""
-        self._closing.set()
+        self.pace.stop()
 
     def close(self) -> None:
         """Let go of the connections."""
@@ -197,7 +253,7 @@ class Endpoint:
         model = str(body.get("model", ""))
         try:
             while True:
-                self._wait_for_turn()
+                self.pace.wait()
                 if not attempts:
                     spent = self.ledger.sent(key, model, held, self.settings.spend)
                     if spent is not None:
@@ -205,15 +261,14 @@ class Endpoint:
                 attempts += 1
                 try:
                     made: Any = self._read(path, body, most, read)
-                    with self._lock:
-                        self._failures = 0
+                    self.pace.answered()
                     return *made, attempts
                 except _Again as again:
                     self._wait_or_give_up(again, attempts)
         except (Unanswered, SightlineError) as error:
             said = error.what if isinstance(error, SightlineError) else str(error)
-            if isinstance(error, Unanswered) and not self._closing.is_set():
-                self._count_failure(said)
+            if isinstance(error, Unanswered):
+                self.pace.failed(said)
             if attempts:
                 self.ledger.settled(Call(key, model, "failed", attempts, cost=0.0, held=held, reason=said))
             raise
@@ -233,41 +288,14 @@ class Endpoint:
         if attempts > tries or again.wait > self.settings.longest_wait:
             raise Unanswered(str(again)) from None
         if again.wait:
-            # Whoever is next would meet the same.
-            with self._lock:
-                self._not_before = max(self._not_before, time.monotonic() + again.wait)
-        elif self._closing.wait(self._pause(attempts)):
-            raise Unanswered("the run was stopped") from None
+            self.pace.hold_off(again.wait)
+        else:
+            self.pace.pause(self._pause(attempts))
 
     def _pause(self, attempts: int) -> float:
         # Drawn at random, so that calls that failed together do not come back together.
         longest = min(self.settings.longest_wait, self.settings.backoff * 2 ** (attempts - 1))
         return longest * random.uniform(0.5, 1.0)
-
-    def _count_failure(self, reason: str) -> None:
-        with self._lock:
-            self._failures += 1
-            if self._failures >= max(8, self.settings.in_flight):
-                self._stopped = f"the last {self._failures} calls got no answer: {reason}"
-
-    def _wait_for_turn(self) -> None:
-        """Wait until the server may be asked again, and until this call's turn at so many a minute."""
-        while not self._closing.is_set():
-            if self._stopped:
-                raise Stopped(
-                    self._stopped,
-                    where=self.settings.name,
-                    remedy="What arrived is stored. Check the endpoint and run the same command again.",
-                )
-            with self._lock:
-                now = time.monotonic()
-                ready = max(self._not_before, self._next_turn)
-                if now >= ready:
-                    if self.settings.per_minute:
-                        self._next_turn = max(now, self._next_turn) + 60.0 / self.settings.per_minute
-                    return
-            self._closing.wait(min(ready - now, 1.0))
-        raise Unanswered("the run was stopped")
 
     def _held(self, body: Mapping[str, Any]) -> float:
         """What a call may cost at most, where there is a spend limit to hold it back from."""
@@ -285,8 +313,8 @@ class Endpoint:
 
     def _overspent(self, spent: float) -> Stopped:
         return Stopped(
-            f"the spend limit of {self.settings.spend:g} is reached: {spent:.4g} is spent, with what calls that "
-            "are in flight or got no answer may cost",
+            f"the spend limit of {self.settings.spend:g} is reached: {spent:.4g} is spent, with "
+            "what calls in flight, or without an answer, may cost",
             where=self.settings.name,
             remedy="What arrived is stored. Raise spend in study.toml and run it again.",
         )

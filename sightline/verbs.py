@@ -71,6 +71,10 @@ def argument(help: str, metavar: str = "", *, shown: str = "") -> Given:
 
 SEED = option("Use this seed: the same seed gives the same result.")
 WORKERS = option("Compute in this many processes.", shown="one per core", least=1)
+ON = option(
+    "Compute on a Ray cluster: ray (on this machine), ray://HOST:10001, HOST:6379 or auto.", metavar="ADDRESS"
+)
+GPUS = option("Give each worker of the cluster this share of graphics cards.", least=0)
 
 
 @dataclass(frozen=True)

@@ -179,7 +179,7 @@ _LEFT_OUT = object()
 
 def _value(entry: Mapping[str, Any], word: Any) -> Any:
     """A typed value as the verb takes it; what is not typed is left to the verb's default."""
-    if entry["name"] == "workers" and word is None:
+    if entry["name"] == "workers" and entry["default"] == 1 and word is None:
         return cores()
     if entry["many"] == "mapping":
         return _pairs(word, entry["flag"], entry["metavar"])

@@ -19,6 +19,7 @@ from sightline.study.running.calling import Forecast, forecast, run_calls
 from sightline.study.running.calls import AHEAD, Results, ScoreWork, Task, scoring
 from sightline.study.running.detecting import loaded_with
 from sightline.study.running.embedding import embed_images, embed_texts, encoders_of, models_of
+from sightline.study.running.place import HERE, Place
 from sightline.study.running.progress import Listener, Meter
 from sightline.study.running.work import run_crew, run_here
 from sightline.study.running.workers import Processes, hold_memory
@@ -112,15 +113,16 @@ def run_together(
     return plan.finish()
 
 
-def _run_at_endpoint(study: Study, measure: Configured, listener: Listener | None) -> Ran:
+def _run_at_endpoint(
+    study: Study, measure: Configured, listener: Listener | None, place: Place = HERE
+) -> Ran:
     """Bring a measure that calls an endpoint up to date; it may be stopped by a limit or a dead endpoint."""
     measure.require()
     client = connected(study, measure, measure.short)
     assert client is not None
     plan = _Plan(study, BATCH["of_answer"], [measure], listener)
-    function = loaded_at(measure, client)
     (ran,) = plan.ran
-    done = run_calls(measure, function, study.files, plan.batches(), client)
+    done = run_calls(measure, study.files, plan.batches(), client, place)
     try:
         with closing(done):
             for tasks, results in done:
