@@ -271,7 +271,7 @@ def judge(
     """
     name = question or f"preference_by_{re.sub(r'[^A-Za-z0-9.-]+', '_', model)}"
     asked = _Judge(model, _rubric(rubric), temperature, max_tokens, seed, side)
-    place = place_of(on, workers if on else workers or 1)
+    place = place_of(on, workers)
     reading.need_prompts(study)
     chosen = compared_pairs(study, like, list(systems), pairs, seed)
     if not chosen:

@@ -136,7 +136,7 @@ def generate(
         raise UsageError(f"{batch} prompts cannot be given at a time", remedy="Give --batch 1 or more.")
     if not system.strip():
         raise UsageError("the system needs a name")
-    place = place_of(on, workers if on else workers or 1, gpus)
+    place = place_of(on, workers, gpus)
     maker = registry.configure("generator", generator)
     maker.require()
     reading.need_prompts(study)

@@ -41,13 +41,15 @@ Made = tuple[Sample, Outcome]
 
 @dataclass(frozen=True)
 class GenerateWork:
-    """Making images by a generator, given by its name with parameters."""
+    """Making images by a generator, given by kind and name with parameters."""
 
-    generator: str
+    extensions: tuple[tuple[str, str]]
     repeatable: bool
+    files: str = ""
+    """No image file is needed."""
 
     def load(self) -> Callable[[Sequence[Sample]], list[Outcome]]:
-        maker = registry.configure("generator", self.generator)
+        maker = registry.configure(*self.extensions[0])
         draw = maker.load()
         return lambda samples: [made for _, made in _results(maker, samples, draw)]
 
@@ -59,11 +61,11 @@ class GenerateWork:
 class GenerateCalls(CallWork[Sample, Outcome]):
     """Making images by a generator that calls an endpoint."""
 
-    generator: str
+    extensions: tuple[tuple[str, str]]
+    files: str = ""
 
     def caller(self, client: Endpoint) -> Callable[[Sample], Outcome]:
-        maker = registry.configure("generator", self.generator)
-        return _calling(maker, client)
+        return _calling(registry.configure(*self.extensions[0]), client)
 
     def quarantined(self, item: Sample, reason: str) -> Outcome:
         return Quarantined(reason)
@@ -78,7 +80,7 @@ def outcomes(
         return
     if client is None:
         batches = (todo[start : start + size] for start in range(0, len(todo), size))
-        work = GenerateWork(str(maker), repeatable=bool(maker.spec.details.get("repeatable")))
+        work = GenerateWork(_named(maker), repeatable=bool(maker.spec.details.get("repeatable")))
         done = run_work(work, batches, place)
     elif not place.crew:
         for group in as_they_end(iter(todo), _calling(maker, client), client):
@@ -96,8 +98,12 @@ def _called_elsewhere(
 ) -> Generator[Done[Sample, Outcome], None, None]:
     # One image at a time for each worker: an image that was paid for must not wait for others to be stored.
     with desk_of(client, place) as line:
-        work = GenerateCalls(line, client.settings, 1, str(maker))
+        work = GenerateCalls(line, client.settings, 1, _named(maker))
         yield from run_remote_calls(work, iter(todo), place, client, size=1)
+
+
+def _named(maker: Configured) -> tuple[tuple[str, str]]:
+    return ((maker.spec.kind, str(maker)),)
 
 
 def _calling(maker: Configured, client: Endpoint) -> Callable[[Sample], Outcome]:

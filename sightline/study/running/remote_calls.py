@@ -25,7 +25,8 @@ from urllib.parse import urlsplit
 from sightline.addresses import Settings
 from sightline.endpoints import Call, Endpoint, Pace, Stopped, Unanswered
 from sightline.errors import SightlineError
-from sightline.study.running.place import LOCAL, Place, run_work
+from sightline.study.running.on_ray import LOCAL
+from sightline.study.running.place import Place, run_work
 from sightline.study.running.work import Done
 
 T = TypeVar("T")
