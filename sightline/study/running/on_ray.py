@@ -11,6 +11,7 @@ import platform
 import re
 import socket
 import sys
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -27,6 +28,8 @@ LOCAL = "ray"
 """The address of a cluster that is started on this machine and ends with this process."""
 CLIENT = "ray://"
 PROBE_SECONDS = 5.0
+JOIN_SECONDS = 60.0
+"""So long joining may take: Ray itself tries for minutes where it does not see all ports of a cluster."""
 START_SECONDS = 60.0
 """So long a cluster may take to start the first of its workers."""
 LOOK_SECONDS = 1.0
@@ -239,16 +242,33 @@ def join(on: str, workers: int = 0) -> Any:
         }
     elif on != "auto":
         _probe(on)
-    try:
-        ray.init(**arguments, log_to_driver=False, logging_level="ERROR", namespace="sightline")
-    except (Exception, SystemExit) as error:
+    failure = _bounded(
+        lambda: ray.init(**arguments, log_to_driver=False, logging_level="ERROR", namespace="sightline")
+    )
+    if failure:
         raise Unreachable(
-            f"cannot join the Ray cluster: {_first(error)}",
+            f"cannot join the Ray cluster: {failure}",
             where=on,
             remedy="Is it up (ray status), and are Python and Ray the same there as here?",
-        ) from None
+        )
     _joined = on
     return ray
+
+
+def _bounded(call: Callable[[], object]) -> str:
+    """Make a call that may never return; gives why it failed."""
+    failed: list[str] = []
+
+    def attempt() -> None:
+        try:
+            call()
+        except (Exception, SystemExit) as error:
+            failed.append(_first(error))
+
+    thread = threading.Thread(target=attempt, daemon=True)
+    thread.start()
+    thread.join(JOIN_SECONDS)
+    return f"it did not answer within {JOIN_SECONDS:g} s" if thread.is_alive() else "".join(failed)
 
 
 def leave() -> None:

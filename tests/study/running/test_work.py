@@ -243,3 +243,34 @@ def test_without_ray_an_address_says_how_to_install_it(monkeypatch: pytest.Monke
     with pytest.raises(MissingPackage) as raised:
         place_of("ray")
     assert raised.value.remedy == 'pip install "sightline[ray]"'
+
+
+class Scripted:
+    """A crew that answers by a script: worker, number and, where it ends, the loss."""
+
+    size, depth, spread = 3, 1, True
+
+    def __init__(self, *script: Sequence[tuple[int, Answer]]) -> None:
+        self.given: dict[int, int] = {}
+        self._script = iter(script)
+
+    def give(self, worker: int, ticket: int, batch: Sequence[int]) -> None:
+        self.given[worker] = ticket
+
+    def answers(self, seconds: float | None) -> list[tuple[int, int, Answer]]:
+        return [(worker, self.given[worker], answer) for worker, answer in next(self._script)]
+
+    def close(self) -> None:
+        pass
+
+
+def test_what_is_given_back_waits_for_a_worker_that_is_busy_with_what_is_done(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(working, "LEAST_SECONDS", 0.0)
+    monkeypatch.setattr(working, "SLOW", 0.0)
+    monkeypatch.setattr(working, "ENOUGH", 1)
+    gone = Lost("its machine left", by_batch=False, replaced=False)
+    # Worker 2 computes its own number and what worker 0 sleeps over, then has what worker 1 has as well.
+    crew = Scripted([(2, [4])], [(2, [0])], [(1, gone), (2, gone)], [(0, [0])], [(0, [1])])
+    assert collected(run_crew(Squares(), batches_of(3, 1), lambda: crew)) == {0: 0, 1: 1, 2: 4}
