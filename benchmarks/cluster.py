@@ -1,7 +1,7 @@
 """Scoring on a Ray cluster of two workers: what it costs, and whether kills change a result.
 
 Against two local processes, on the same cores and the same fresh data: both in turn, the ratio is the median
-of the ratios of neighbours. Starting the cluster is not part of it; hiring workers and starting processes are.
+of the ratios of neighbours. Starting the cluster is not part of it; hiring workers and processes is.
 
 `--kills MINUTES` ends workers and the driver with SIGKILL at random moments, starts the same command again
 where the driver ended, and compares every row with those of an undisturbed local run.
