@@ -25,6 +25,7 @@ from sightline.measures.score import score
 from sightline.registry import configure, find_measure
 from sightline.study import reading
 from sightline.study.running import on_ray
+from sightline.study.running.detecting import detect_images
 from sightline.study.running.embedding import images_embedded
 from sightline.study.running.on_ray import join, leave
 from sightline.study.running.place import HERE, Place
@@ -50,6 +51,38 @@ for image in images:
         time.sleep(0.02)
     values.append(level)
 return values
+"""
+DEADLY = """
+import numpy as np
+from sightline.extension import encoder
+
+@encoder(encodes=("text", "image"), source="test", licence="Apache-2.0")
+def deadly_encoder():
+    "Mean colours; a picture of level 50 ends it."
+    return Encoder()
+
+class Encoder:
+    def image(self, images):
+        levels = [image.rgb.mean(axis=(0, 1)) for image in images]
+        if any(45 < level.mean() < 55 for level in levels):
+            os.kill(os.getpid(), 9)
+        return np.array(levels).reshape(-1, 3)
+
+    def text(self, texts):
+        return np.array([[len(text), 1.0, 2.0] for text in texts]).reshape(-1, 3)
+"""
+HALVES = """
+from sightline.extension import detector
+
+@detector(source="test", licence="MIT")
+def halves_far():
+    "Sees the left half, called by the tens of its level."
+    return Halves()
+
+class Halves:
+    def detect(self, images):
+        kinds = [str(round(image.rgb.mean() / 10)) for image in images]
+        return [{"objects": [{"kind": k, "box": [0, 0, 0.5, 1], "confidence": 1}]} for k in kinds]
 """
 SCORE = """
 import sys
@@ -108,7 +141,7 @@ def rows(study: Study) -> list[tuple[Any, ...]]:
 def until(true: Callable[[], object]) -> None:
     end = time.monotonic() + PATIENCE
     while not true():
-        assert time.monotonic() < end, "waited in vain"
+        assert time.monotonic() < end, "waited too long"
         time.sleep(0.02)
 
 
@@ -130,7 +163,6 @@ def test_a_cluster_gives_what_local_processes_give(tmp_path: Path, greys: Greys,
         ran = run_together(home, images, place=where, batch=4, worth=0)
         assert [each.computed for each in ran] == [40] * 3
         run(home, sets, place=where, batch=2, worth=0)
-        run(home, find_measure("word_count"), place=where, batch=8, worth=0)
     assert rows(study) == rows(other)
     assert run(study, images[0], place=Place(2, "198.51.100.1:6379")).computed == 0, "cached: nobody is asked"
 
@@ -214,17 +246,44 @@ def test_encoders_and_what_rests_on_them_are_the_same_there(
 ) -> None:
     study = greys(range(20, 120, 3))
     other = twin(study, tmp_path / "other")
-    encoder = configure("encoder", colours)
-    contents = [row[0] for row in reading.fetch_rows(study, "SELECT sha256 FROM image ORDER BY id")]
-    far, near = (
-        images_embedded(home, encoder, contents, place=where)
-        for home, where in ((study, place), (other, HERE))
-    )
-    assert np.array_equal(far.vectors, near.vectors) and not far.without
-    measure = find_measure(f"alignment(encoder={colours})")
+    of_sets = "pairwise_mean(distance=embedding(encoder=colours))"
+    measures = [find_measure("embedding_similarity(encoder=colours)"), find_measure("brightness")]
     for home, where in ((study, place), (other, HERE)):
-        run(home, measure, place=where)
+        assert [each.computed for each in run_together(home, measures, place=where)] == [34, 34]
+        run(home, find_measure(of_sets), place=where)
     assert rows(study) == rows(other)
+    contents = [row[0] for row in reading.fetch_rows(study, "SELECT sha256 FROM image ORDER BY id")]
+    encoder = configure("encoder", colours)
+    far, near = (home.vectors.get(encoder.identity, contents)[0] for home in (study, other))
+    assert np.array_equal(far, near) and np.isfinite(far).all()
+
+
+def test_what_ends_an_encoder_has_no_vector_and_is_not_tried_here(
+    plugin: Callable[[str, str], object], greys: Greys, place: Place
+) -> None:
+    plugin("deadly_encoder", DEADLY)
+    study = greys([30, 50, 70])
+    contents = [row[0] for row in reading.fetch_rows(study, "SELECT sha256 FROM image ORDER BY id")]
+    found = images_embedded(study, configure("encoder", "deadly_encoder"), contents, place=place)
+    assert list(found.without) == [contents[1]] and found.without[contents[1]].startswith(QUARANTINED)
+    assert np.isnan(found.vectors[1]).all() and np.isfinite(found.vectors[[0, 2]]).all()
+    ran = run(study, find_measure("embedding_similarity(encoder=deadly_encoder)"), place=place)
+    assert [reason.startswith(QUARANTINED) for reason in ran.reasons] == [True] and ran.computed == 3
+
+
+def test_detectors_see_the_same_there(
+    plugin: Callable[[str, str], object], greys: Greys, place: Place
+) -> None:
+    plugin("halves_far", HALVES)
+    study = greys([30, 50, 70])
+    contents = [row[0] for row in reading.fetch_rows(study, "SELECT sha256 FROM image ORDER BY id")]
+    detector = configure("detector", "halves_far")
+    found = detect_images(study, detector, [*contents, "0" * 64], place=place)
+    assert [found.scenes[each]["objects"][0]["kind"] for each in contents] == ["3", "5", "7"]
+    assert list(found.without) == ["0" * 64]
+    assert (
+        detect_images(study, detector, contents, place=Place(2, "198.51.100.1:6379")).scenes == found.scenes
+    )
 
 
 @pytest.mark.parametrize(
@@ -245,7 +304,7 @@ def test_a_worker_that_is_not_as_this_machine_is_refused(
     monkeypatch.setattr(on_ray, "expected_of", lambda work: {**expected(work), fact: there})
     study = greys([1, 2])
     with pytest.raises(SightlineError) as raised:
-        run(study, find_measure("sharpness"), place=place)
+        run(study, find_measure("sharpness"), place=Place(1, place.on))
     assert re.search(said, raised.value.what) and raised.value.remedy
     assert not rows(study)
 
