@@ -11,6 +11,7 @@ import platform
 import re
 import socket
 import sys
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -27,6 +28,8 @@ LOCAL = "ray"
 """The address of a cluster that is started on this machine and ends with this process."""
 CLIENT = "ray://"
 PROBE_SECONDS = 5.0
+JOIN_SECONDS = 60.0
+"""So long joining may take: Ray itself tries for minutes where it does not see all ports of a cluster."""
 START_SECONDS = 60.0
 """So long a cluster may take to start the first of its workers."""
 LOOK_SECONDS = 1.0
@@ -81,14 +84,13 @@ class RayCrew:
         packed = self._ray.cloudpickle.dumps(work)
         remote = self._ray.remote(num_cpus=1, num_gpus=gpus, max_restarts=0, scheduling_strategy="SPREAD")
         made = remote(_actor_class())
-        self._make = lambda: made.remote(_environment(), expected_of(work), packed)
+        self._make = lambda: made.remote(environment(), expected_of(work), packed)
         self._crew: dict[int, _Worker] = {}
         try:
             self._hire_all(on, workers or room)
         except BaseException:
             self.close()
             raise
-        self.size = len(self._crew)
 
     def give(self, worker: int, ticket: int, batch: Sequence[Any]) -> None:
         if worker not in self._crew:
@@ -137,16 +139,21 @@ class RayCrew:
                 where=on,
                 remedy="It may be busy: look at `ray status`, and try again when there is room.",
             )
-        started = [worker for worker in self._crew.values() if worker.about in ready]
         for worker in self._crew.values():
             if worker.about not in ready:
                 self._dismiss(worker)
+        started = [worker for worker in self._crew.values() if worker.about in ready]
+        self.size = len(started)
         self._crew = dict(enumerate(started))
-        for worker in started:
+        for number, worker in enumerate(started):
             try:
                 worker.node, refused = self._ray.get(worker.about)
-            except self._ray.exceptions.RayError as error:
+            except self._ray.exceptions.RayTaskError as error:
                 raise Unreachable(f"a worker could not be started: {_first(error)}", where=on) from None
+            except self._ray.exceptions.RayError:
+                # Ended while it was hired, as it may at any moment: its number gets another one.
+                del self._crew[number]
+                continue
             if refused is not None:
                 raise SightlineError(refused[0], where=on, remedy=refused[1])
 
@@ -239,16 +246,33 @@ def join(on: str, workers: int = 0) -> Any:
         }
     elif on != "auto":
         _probe(on)
-    try:
-        ray.init(**arguments, log_to_driver=False, logging_level="ERROR", namespace="sightline")
-    except (Exception, SystemExit) as error:
+    failure = _bounded(
+        lambda: ray.init(**arguments, log_to_driver=False, logging_level="ERROR", namespace="sightline")
+    )
+    if failure:
         raise Unreachable(
-            f"cannot join the Ray cluster: {_first(error)}",
+            f"cannot join the Ray cluster: {failure}",
             where=on,
             remedy="Is it up (ray status), and are Python and Ray the same there as here?",
-        ) from None
+        )
     _joined = on
     return ray
+
+
+def _bounded(call: Callable[[], object]) -> str:
+    """Make a call that may never return; gives why it failed."""
+    failed: list[str] = []
+
+    def attempt() -> None:
+        try:
+            call()
+        except (Exception, SystemExit) as error:
+            failed.append(_first(error))
+
+    thread = threading.Thread(target=attempt, daemon=True)
+    thread.start()
+    thread.join(JOIN_SECONDS)
+    return f"it did not answer within {JOIN_SECONDS:g} s" if thread.is_alive() else "".join(failed)
 
 
 def leave() -> None:
@@ -311,7 +335,7 @@ def _first(error: BaseException) -> str:
     return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
 
 
-def _environment() -> dict[str, str]:
+def environment() -> dict[str, str]:
     """What workers must know of our environment; keys and passwords stay here."""
     ours = {name: value for name, value in os.environ.items() if _HANDED_ON.fullmatch(name)}
     return {name: value for name, value in ours.items() if not _SECRET.search(name)}

@@ -104,6 +104,8 @@ def run_together(
     inside = [_has_models(measure) for measure in measures]
     if place.on and len(set(inside)) > 1:
         # What has models inside is computed here from what they said, the rest on the cluster.
+        for measure in measures:
+            scores.register(study, measure)
         ran: dict[int, Ran] = {}
         for which in (False, True):
             numbers = [n for n, each in enumerate(inside) if each is which]
