@@ -94,6 +94,7 @@ def test_a_killed_process_costs_one_call_and_a_fatal_prompt_waits_for_the_next_r
     assert len(drawn(tmp_path)) == 9
 
 
+@pytest.mark.slow
 def test_what_a_generator_does_wrong_is_raised_from_a_process_too(study: Study) -> None:
     ask(study, "a ball", "a dog")
     with pytest.raises(UsageError, match="has no 'nothing'"):
