@@ -21,6 +21,7 @@ from sightline import registry
 from sightline.extension import Configured
 from sightline.pictures import Picture
 from sightline.records import Image, ImageKey, Prompt, PromptKey
+from sightline.study.running.place import Place
 from sightline.study.running.progress import Progress
 from sightline.study.running.run import run
 from sightline.study.study import Study, create_study, open_study
@@ -72,7 +73,7 @@ def scored(measure: Configured, home: Path, workers: int) -> tuple[float, float,
         shutil.copytree(home, copy, dirs_exist_ok=True)
         with open_study(copy) as study:
             begin, busy = time.perf_counter(), time.process_time()
-            run(study, measure, workers=workers, listener=listen, worth=0)
+            run(study, measure, place=Place(workers), listener=listen, worth=0)
             seconds, busy = time.perf_counter() - begin, time.process_time() - busy
             values = reading.scores(study, measure.identity)["value"].to_list()
     at_work = [(at, done) for at, done in heard if done]

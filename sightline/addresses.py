@@ -26,6 +26,8 @@ class Settings:
     longest_wait: float = 120.0
     spend: float | None = None
     images_from: tuple[str, ...] = ()
+    moved_from: tuple[str, ...] = ()
+    """Addresses at which the same models were before: replies from there are still used."""
     prices: Mapping[str, Price] = field(default_factory=dict)
 
 

@@ -13,8 +13,7 @@ import math
 import random
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields
 from email.utils import parsedate_to_datetime
 from typing import Any, Protocol, TypeVar
@@ -68,6 +67,8 @@ class Call:
     tokens_out: int = 0
     images: int = 0
     cost: float | None = None
+    held: float = 0.0
+    """What was held back from the spend limit for it; what it did cost counts instead."""
     estimated: bool = False
     """Whether the server said nothing of tokens."""
     reason: str = ""
@@ -80,14 +81,14 @@ class Ledger(Protocol):
     def known(self, key: str) -> Mapping[str, Any] | None:
         """The reply to the same request, if one arrived."""
 
-    def sent(self, key: str, model: str) -> None:
-        """Note that a call is about to be made."""
+    def sent(self, key: str, model: str, held: float = 0.0, limit: float | None = None) -> float | None:
+        """Note that a call is about to be made, which may cost as much as is held back for it.
+
+        Where that could exceed the limit nothing is noted, and what is spent so far is given.
+        """
 
     def settled(self, call: Call) -> None:
         """Keep what became of it."""
-
-    def spent(self) -> float:
-        """What all calls to this endpoint cost so far."""
 
 
 class Memory:
@@ -95,19 +96,89 @@ class Memory:
 
     def __init__(self) -> None:
         self.calls: dict[str, Call] = {}
+        self._held = 0.0
+        self._lock = threading.Lock()
 
     def known(self, key: str) -> Mapping[str, Any] | None:
         call = self.calls.get(key)
         return None if call is None else call.reply
 
-    def sent(self, key: str, model: str) -> None:
-        pass
+    def sent(self, key: str, model: str, held: float = 0.0, limit: float | None = None) -> float | None:
+        with self._lock:
+            spent = self.spent() + self._held
+            if limit is not None and spent + held > limit:
+                return spent
+            self._held += held
+        return None
 
     def settled(self, call: Call) -> None:
-        self.calls[call.key] = call
+        with self._lock:
+            self.calls[call.key] = call
+            self._held -= call.held
 
     def spent(self) -> float:
+        """What all calls cost so far."""
         return sum(call.cost or 0.0 for call in self.calls.values())
+
+
+class Pace:
+    """When a call may be made: in its turn at so many a minute, and never once nothing answers any more."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._lock = threading.Lock()
+        self._closing = threading.Event()
+        self._not_before = 0.0
+        self._next_turn = 0.0
+        self._failures = 0
+        self._stopped = ""
+
+    def stop(self) -> None:
+        """Let no further request begin."""
+        self._closing.set()
+
+    def wait(self) -> None:
+        """Wait until the server may be asked again, and until this call's turn at so many a minute."""
+        while not self._closing.is_set():
+            if self._stopped:
+                raise Stopped(
+                    self._stopped,
+                    where=self._settings.name,
+                    remedy="What arrived is stored. Check the endpoint and run the same command again.",
+                )
+            with self._lock:
+                now = time.monotonic()
+                ready = max(self._not_before, self._next_turn)
+                if now >= ready:
+                    if self._settings.per_minute:
+                        self._next_turn = max(now, self._next_turn) + 60.0 / self._settings.per_minute
+                    return
+            self._closing.wait(min(ready - now, 1.0))
+        raise Unanswered("the run was stopped")
+
+    def pause(self, seconds: float) -> None:
+        """Wait before a call is repeated."""
+        if self._closing.wait(seconds):
+            raise Unanswered("the run was stopped")
+
+    def hold_off(self, seconds: float) -> None:
+        """Have all calls wait so long: whoever is next would meet the same."""
+        with self._lock:
+            self._not_before = max(self._not_before, time.monotonic() + seconds)
+
+    def answered(self) -> None:
+        """Note that the endpoint answers."""
+        with self._lock:
+            self._failures = 0
+
+    def failed(self, reason: str) -> None:
+        """Note a call without an answer; after many in a row no further one is made."""
+        if self._closing.is_set():
+            return
+        with self._lock:
+            self._failures += 1
+            if self._failures >= max(8, self._settings.in_flight):
+                self._stopped = f"the last {self._failures} calls got no answer: {reason}"
 
 
 class _Again(Exception):
@@ -125,11 +196,12 @@ class _Again(Exception):
 class Endpoint:
     """A client of one endpoint, for many threads at once."""
 
-    def __init__(self, settings: Settings, ledger: Ledger | None = None) -> None:
+    def __init__(self, settings: Settings, ledger: Ledger | None = None, pace: Pace | None = None) -> None:
         import httpx
 
         self.settings = settings
         self.ledger = ledger if ledger is not None else Memory()
+        self.pace = pace if pace is not None else Pace(settings)
         self._key = key_of(settings)
         limits = httpx.Limits(
             max_connections=settings.in_flight + 4, max_keepalive_connections=settings.in_flight
@@ -138,17 +210,11 @@ class Endpoint:
         # Redirects are not followed: they would carry the key elsewhere.
         self._http = httpx.Client(timeout=waits, limits=limits, follow_redirects=False)
         self._lock = threading.Lock()
-        self._closing = threading.Event()
-        self._not_before = 0.0
-        self._next_turn = 0.0
-        self._reserved = 0.0
         self._without: set[str] = set()
-        self._failures = 0
-        self._stopped = ""
 
     def stop(self) -> None:
         """Begin no further request; those under way still come back and are kept."""
-        self._closing.set()
+        self.pace.stop()
 
     def close(self) -> None:
         """Let go of the connections."""
@@ -161,20 +227,18 @@ class Endpoint:
         known = self.ledger.known(key)
         if known is not None:
             return Reply(**{name: known[name] for name in REPLY if name in known})
-        with self._reserve(body):
-            made, usage, attempts = self._call("chat/completions", body, key, MOST_REPLY, read_chat)
-            state = "refused" if made.refusal else "reply"
-            reason = made.refusal or made.fault
-            self._keep(key, body, usage, attempts, state=state, reply=asdict(made), reason=reason)
+        made, usage, attempts = self._call("chat/completions", body, key, MOST_REPLY, read_chat)
+        state = "refused" if made.refusal else "reply"
+        reason = made.refusal or made.fault
+        self._keep(key, body, usage, attempts, state=state, reply=asdict(made), reason=reason)
         return made
 
     def image(self, body: Mapping[str, Any]) -> Drawn:
         """The image that a request for one gives; the image itself is not kept by the ledger."""
         key = request_key(self.settings.name, "images/generations", body)
-        with self._reserve(body):
-            made, usage, attempts = self._call("images/generations", body, key, MOST_IMAGE, self._read_image)
-            state, images = "refused" if made.refusal else "reply", int(bool(made.data))
-            self._keep(key, body, usage, attempts, state=state, images=images, reason=made.refusal)
+        made, usage, attempts = self._call("images/generations", body, key, MOST_IMAGE, self._read_image)
+        state, images = "refused" if made.refusal else "reply", int(bool(made.data))
+        self._keep(key, body, usage, attempts, state=state, images=images, reason=made.refusal)
         return made
 
     def sends(self, field: str) -> bool:
@@ -185,27 +249,28 @@ class Endpoint:
         self, path: str, body: Mapping[str, Any], key: str, most: int, read: Callable[[Mapping[str, Any]], T]
     ) -> tuple[Any, Mapping[str, Any], int]:
         """What was read of the reply, its usage, and how often it was asked for."""
-        attempts = 0
+        attempts, held = 0, self._held(body)
+        model = str(body.get("model", ""))
         try:
             while True:
-                self._wait_for_turn()
+                self.pace.wait()
                 if not attempts:
-                    self.ledger.sent(key, str(body.get("model", "")))
+                    spent = self.ledger.sent(key, model, held, self.settings.spend)
+                    if spent is not None:
+                        raise self._overspent(spent)
                 attempts += 1
                 try:
                     made: Any = self._read(path, body, most, read)
-                    with self._lock:
-                        self._failures = 0
+                    self.pace.answered()
                     return *made, attempts
                 except _Again as again:
                     self._wait_or_give_up(again, attempts)
         except (Unanswered, SightlineError) as error:
             said = error.what if isinstance(error, SightlineError) else str(error)
-            if isinstance(error, Unanswered) and not self._closing.is_set():
-                self._count_failure(said)
+            if isinstance(error, Unanswered):
+                self.pace.failed(said)
             if attempts:
-                model = str(body.get("model", ""))
-                self.ledger.settled(Call(key, model, "failed", attempts, cost=0.0, reason=said))
+                self.ledger.settled(Call(key, model, "failed", attempts, cost=0.0, held=held, reason=said))
             raise
 
     def _read(
@@ -223,49 +288,19 @@ class Endpoint:
         if attempts > tries or again.wait > self.settings.longest_wait:
             raise Unanswered(str(again)) from None
         if again.wait:
-            # Whoever is next would meet the same.
-            with self._lock:
-                self._not_before = max(self._not_before, time.monotonic() + again.wait)
-        elif self._closing.wait(self._pause(attempts)):
-            raise Unanswered("the run was stopped") from None
+            self.pace.hold_off(again.wait)
+        else:
+            self.pace.pause(self._pause(attempts))
 
     def _pause(self, attempts: int) -> float:
         # Drawn at random, so that calls that failed together do not come back together.
         longest = min(self.settings.longest_wait, self.settings.backoff * 2 ** (attempts - 1))
         return longest * random.uniform(0.5, 1.0)
 
-    def _count_failure(self, reason: str) -> None:
-        with self._lock:
-            self._failures += 1
-            if self._failures >= max(8, self.settings.in_flight):
-                self._stopped = f"the last {self._failures} calls got no answer: {reason}"
-
-    def _wait_for_turn(self) -> None:
-        """Wait until the server may be asked again, and until this call's turn at so many a minute."""
-        while not self._closing.is_set():
-            if self._stopped:
-                raise Stopped(
-                    self._stopped,
-                    where=self.settings.name,
-                    remedy="What arrived is stored. Check the endpoint and run the same command again.",
-                )
-            with self._lock:
-                now = time.monotonic()
-                ready = max(self._not_before, self._next_turn)
-                if now >= ready:
-                    if self.settings.per_minute:
-                        self._next_turn = max(now, self._next_turn) + 60.0 / self.settings.per_minute
-                    return
-            self._closing.wait(min(ready - now, 1.0))
-        raise Unanswered("the run was stopped")
-
-    @contextmanager
-    def _reserve(self, body: Mapping[str, Any]) -> Iterator[None]:
-        """Hold what a call may cost back from the spend limit, until what it did cost is counted."""
-        limit = self.settings.spend
-        if limit is None:
-            yield
-            return
+    def _held(self, body: Mapping[str, Any]) -> float:
+        """What a call may cost at most, where there is a spend limit to hold it back from."""
+        if self.settings.spend is None:
+            return 0.0
         model = str(body.get("model", ""))
         if model not in self.settings.prices:
             raise UsageError(
@@ -274,21 +309,15 @@ class Endpoint:
                 remedy=f'Add it to study.toml: [endpoint.{self.settings.name}.prices] "{model}" = '
                 "{ input = 2.5, output = 10 }  (by a million tokens; image = by an image)",
             )
-        most = estimated_cost(body, self.settings.prices[model])
-        with self._lock:
-            spent = self.ledger.spent()
-            if spent + self._reserved + most > limit:
-                raise Stopped(
-                    f"the spend limit of {limit:g} is reached: {spent:.4g} is spent",
-                    where=self.settings.name,
-                    remedy="What arrived is stored. Raise spend in study.toml and run it again.",
-                )
-            self._reserved += most
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._reserved -= most
+        return estimated_cost(body, self.settings.prices[model])
+
+    def _overspent(self, spent: float) -> Stopped:
+        return Stopped(
+            f"the spend limit of {self.settings.spend:g} is reached: {spent:.4g} is spent, with "
+            "what calls in flight, or without an answer, may cost",
+            where=self.settings.name,
+            remedy="What arrived is stored. Raise spend in study.toml and run it again.",
+        )
 
     def _keep(
         self, key: str, body: Mapping[str, Any], usage: Mapping[str, Any], attempts: int, **more: Any
@@ -307,7 +336,7 @@ class Endpoint:
             cost = (tokens_in * price.input + tokens_out * price.output) / 1e6
             cost += more.get("images", 0) * price.image
         more |= {"tokens_in": tokens_in, "tokens_out": tokens_out, "estimated": guessed, "cost": cost}
-        self.ledger.settled(Call(key, model, attempts=attempts, **more))
+        self.ledger.settled(Call(key, model, attempts=attempts, held=self._held(body), **more))
 
     def _post(self, path: str, body: Mapping[str, Any], most: int) -> Mapping[str, Any]:
         url = f"{self.settings.address}/{path}"

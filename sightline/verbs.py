@@ -70,7 +70,16 @@ def argument(help: str, metavar: str = "", *, shown: str = "") -> Given:
 
 
 SEED = option("Use this seed: the same seed gives the same result.")
-WORKERS = option("Compute in this many processes.", shown="one per core", least=1)
+WORKERS = option(
+    "Compute in this many processes, or by this many workers of a cluster.",
+    shown="one per core; on a cluster, as many as it has room for",
+    least=1,
+)
+ON = option(
+    "Compute on this Ray cluster: HOST:6379, ray://HOST:10001, auto, or ray for one on this machine.",
+    metavar="ADDRESS",
+)
+GPUS = option("Give each worker of the cluster so many graphics cards, or a part of one.", least=0)
 
 
 @dataclass(frozen=True)

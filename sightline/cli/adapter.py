@@ -155,6 +155,9 @@ def _run(entry: Mapping[str, Any], words: dict[str, Any]) -> int:
     address = words.pop("study", None)
     given = {each["name"]: each for each in entry["parameters"]}
     values = {name: _value(given[name], word) for name, word in words.items()}
+    by_core = "workers" in given and given["workers"]["shown"].startswith("one per core")
+    if by_core and values["workers"] is _LEFT_OUT and not words.get("on"):
+        values["workers"] = cores()
     values = {name: value for name, value in values.items() if value is not _LEFT_OUT}
     function = getattr(import_module(entry["module"]), entry["function"])
     with ExitStack() as stack:
@@ -179,8 +182,6 @@ _LEFT_OUT = object()
 
 def _value(entry: Mapping[str, Any], word: Any) -> Any:
     """A typed value as the verb takes it; what is not typed is left to the verb's default."""
-    if entry["name"] == "workers" and word is None:
-        return cores()
     if entry["many"] == "mapping":
         return _pairs(word, entry["flag"], entry["metavar"])
     if entry["many"]:

@@ -11,6 +11,7 @@ from sightline.cli import adapter
 from sightline.cli._errors import guarded
 from sightline.cores import cores
 from sightline.errors import UsageError, near
+from sightline.verbs import GPUS, ON, WORKERS
 
 
 @click.command("score", context_settings=adapter.SETTINGS)
@@ -24,12 +25,24 @@ from sightline.errors import UsageError, near
 @click.option(
     "--workers",
     type=click.IntRange(min=1),
-    help="Compute in this many processes.",
-    show_default="one per core",
+    help=WORKERS.help,
+    show_default=WORKERS.shown,
 )
+@click.option("--on", metavar=ON.metavar, help=ON.help)
+@click.option("--gpus", type=click.FloatRange(min=0), help=GPUS.help)
+@click.option("--retry-quarantined", is_flag=True, help="Try items again that ended their workers.")
 @click.option("--plan", is_flag=True, help="Estimate the calls, tokens and cost of a judge; call nothing.")
 @guarded
-def score(first: str, others: tuple[str, ...], workers: int | None, plan: bool, **form: Any) -> int:
+def score(
+    first: str,
+    others: tuple[str, ...],
+    workers: int | None,
+    on: str | None,
+    gpus: float | None,
+    retry_quarantined: bool,
+    plan: bool,
+    **form: Any,
+) -> int:
     """Compute automatic measures of a study or of image files.
 
     Only what is not cached is computed, and every batch is stored as soon as it is done. Without a measure,
@@ -53,7 +66,10 @@ def score(first: str, others: tuple[str, ...], workers: int | None, plan: bool, 
             if plan:
                 adapter.show(plan_scores(study, measures), address=first, **form)
                 return 0
-            result = score_study(study, measures, workers=workers or cores(), listener=listener)
+            result = score_study(
+                study, measures, workers=workers or (None if on else cores()), on=on, gpus=gpus,
+                retry_quarantined=retry_quarantined, listener=listener,
+            )  # fmt: skip
         adapter.show(result, address=first, **form)
         return result.exit_code
     if not _is_measure(first):

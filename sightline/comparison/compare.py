@@ -32,8 +32,10 @@ from sightline.rendering.theme import Colour
 from sightline.statistics import comparison
 from sightline.statistics.comparison import Pair, Standing
 from sightline.study import reading
+from sightline.study.running.mapping import mapped_at
+from sightline.study.running.place import Place, place_of
 from sightline.study.study import Study, open_study
-from sightline.verbs import SEED, option, verb
+from sightline.verbs import ON, SEED, WORKERS, option, verb
 
 SURE = 0.05
 """Below this p a difference is significant."""
@@ -395,6 +397,8 @@ def compare(
     ] = (),
     test: Annotated[comparison.PairedTest, option("Use this paired test of two systems.")] = "sign_flip",
     seed: Annotated[int, SEED] = 0,
+    workers: Annotated[int | None, WORKERS] = None,
+    on: Annotated[str | None, ON] = None,
 ) -> Comparison | Preferences | SystemScores:
     """Compare systems: which is better, by how much, and how sure that is.
 
@@ -406,13 +410,17 @@ def compare(
     of preference, systems are ranked by strength (Bradley-Terry, or Plackett-Luce for orders), and the mean
     is the win rate; --margin is then of the probability that either is preferred, off one half. Measures of
     a system (fid, kid) have one value per system, with an interval over images, and are not tested.
+
+    Tests that take longer than some seconds, such as the bootstrap of many pairs, are spread over processes
+    or the workers of a cluster; the result is the same.
     """
     if test not in comparison.PAIRED_TESTS:
         raise UsageError(f"there is no test {test!r}", remedy=near(test, comparison.PAIRED_TESTS))
     if margin is not None and not (np.isfinite(margin) and margin > 0):
         raise UsageError(f"the margin is {margin:g}", remedy="A difference that does not matter: above 0.")
+    at = place_of(on, workers)
     with reading.remembering():
-        return _compare(study, by, where, per, margin, also, test, seed)
+        return _compare(study, by, where, per, margin, also, test, seed, at)
 
 
 def _compare(
@@ -424,6 +432,7 @@ def _compare(
     also: Sequence[str],
     test: comparison.PairedTest,
     seed: int,
+    at: Place,
 ) -> Comparison | Preferences | SystemScores:
     kept = prompts_where(study, where) if where else None
     names = names_of(by) or default_preference(study)
@@ -459,7 +468,7 @@ def _compare(
     bases = bases_of(study, [name for name in names if name not in preferred])
     grids = [_grid(study, basis, kept, where) for basis in bases]
     basis, grid = bases[0], grids[0]
-    compared = _compared(basis, grid, margin=margin, seed=seed, test=test)
+    compared = _compared(basis, grid, at, margin=margin, seed=seed, test=test)
     notes, overlaps, brief = _about_rankings(study, basis, kept)
     others = [
         *(
@@ -543,7 +552,7 @@ def _grid(study: Study, basis: Basis, kept: Sequence[int] | None, where: str) ->
 
 
 def _compared(
-    basis: Basis, grid: Grid, *, margin: float | None, seed: int, test: comparison.PairedTest
+    basis: Basis, grid: Grid, at: Place, *, margin: float | None, seed: int, test: comparison.PairedTest
 ) -> comparison.Compared:
     return comparison.compare(
         grid.matrix,
@@ -554,6 +563,7 @@ def _compared(
         margin=margin,
         seed=seed,
         test=test,
+        each=mapped_at(at) if at.crew else None,
     )
 
 

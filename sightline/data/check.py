@@ -17,11 +17,12 @@ from sightline.records import Finding, Question
 from sightline.rendering.result import Result
 from sightline.rendering.tables import Column, Table
 from sightline.study import listing, reading
+from sightline.study.running.place import place_of
 from sightline.study.running.progress import Listener
 from sightline.study.running.run import run_together
 from sightline.study.study import SETTINGS_FILE, Study
 from sightline.study.writing import settling
-from sightline.verbs import WORKERS, option, verb
+from sightline.verbs import ON, WORKERS, option, verb
 
 SEVERITIES = ("error", "warning", "note")
 LOOKED_AT = ("prompt", "answer", "image", "judgement", "truth")
@@ -95,7 +96,8 @@ def check(
     study: Study,
     *,
     strict: Annotated[bool, option("Let warnings fail the check too, not only errors.")] = False,
-    workers: Annotated[int, WORKERS] = 1,
+    workers: Annotated[int | None, WORKERS] = None,
+    on: Annotated[str | None, ON] = None,
     listener: Listener | None = None,
 ) -> Check:
     """Check the data: duplicates, gaps, blank images and more.
@@ -103,6 +105,7 @@ def check(
     Ends with exit code 1 if there is an error. Rules can be switched off, with a reason, in study.toml; see
     sightline list check.
     """
+    place = place_of(on, workers)
     active, off = _active(study)
     measures = _measures_of(active)
     together: dict[str, list[Configured]] = {}
@@ -112,7 +115,7 @@ def check(
     if own:
         settling.note_events(study, "check", "measured", [{"measure": each} for each in sorted(own)])
     for alike in together.values():
-        run_together(study, alike, workers=workers, listener=listener)
+        run_together(study, alike, place=place, listener=listener)
     return _found(study, active, measures, off, strict)
 
 

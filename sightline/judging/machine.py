@@ -7,7 +7,8 @@ import json
 import re
 import shlex
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
@@ -25,13 +26,17 @@ from sightline.rendering.result import Result
 from sightline.rendering.tables import Column, Table
 from sightline.study import listing, reading
 from sightline.study.bill import CallPlan, bill_table
+from sightline.study.files import ImageFiles
 from sightline.study.ledger import BillLine, StudyLedger, endpoint_settings
 from sightline.study.machines import MACHINE, Compared, compared_pairs, machine_keys
 from sightline.study.running.calling import as_they_end, forecast
+from sightline.study.running.place import Place, place_of
 from sightline.study.running.progress import Listener, Meter
+from sightline.study.running.remote_calls import CallWork, calls_at_once, desk_of, run_remote_calls
+from sightline.study.scores import QUARANTINED
 from sightline.study.study import Study
 from sightline.study.writing import loading
-from sightline.verbs import SEED, argument, option, verb
+from sightline.verbs import ON, SEED, argument, option, verb
 
 LABELS = ("first", "second", "tie")
 MOST_RUBRIC = 100_000
@@ -83,6 +88,8 @@ class MachineVotes(Result):
     number: int | None = None
     bill: Sequence[BillLine] = ()
     stopped: str = ""
+    remarks: Sequence[str] = ()
+    """What a reader must know of earlier replies."""
 
     @property
     def sentence(self) -> str:
@@ -99,8 +106,9 @@ class MachineVotes(Result):
     @property
     def notes(self) -> Sequence[str]:
         if not self.votes:
-            return ()
+            return self.remarks
         made = [
+            *self.remarks,
             "These are votes of a model, on a question of their own: truth of people's questions does not "
             "contain them.",
         ]
@@ -169,11 +177,11 @@ class _Judge:
             '"second" or "tie"}. The order of the images means nothing.'
         )
 
-    def ask(self, study: Study, client: Endpoint, prompt: Prompt, shown: Sequence[str]) -> str:
+    def ask(self, files: ImageFiles, client: Endpoint, prompt: Prompt, shown: Sequence[str]) -> str:
         """The label that the model gives two images in this order, or an Unreadable that says why not."""
         parts = [chat.said(f"The prompt, between marks:\n{chat.quoted(prompt.text)}")]
         for name, sha256 in zip(("first", "second"), shown, strict=True):
-            parts += [chat.said(f"The {name} image:"), chat.shown(study.files.picture(sha256), self.side)]
+            parts += [chat.said(f"The {name} image:"), chat.shown(files.picture(sha256), self.side)]
         reply = client.chat(
             chat.request(
                 self.model, self.rules, parts, temperature=self.temperature, max_tokens=self.max_tokens,
@@ -188,6 +196,29 @@ class _Judge:
         if not isinstance(label, str) or label.strip().lower() not in LABELS:
             raise Unreadable("the reply names neither image and no tie")
         return label.strip().lower()
+
+
+class Shown(NamedTuple):
+    """Two images that are compared, with the prompt they are answers to."""
+
+    prompt: Prompt
+    pair: Compared
+
+
+@dataclass(frozen=True)
+class JudgeCalls(CallWork[Shown, Verdict]):
+    """Having a model compare images at an address."""
+
+    asked: _Judge
+    files: str
+    extensions: tuple[tuple[str, str], ...] = ()
+
+    def caller(self, client: Endpoint) -> Callable[[Shown], Verdict]:
+        files = ImageFiles(self.files)
+        return lambda shown: _verdict(files, self.asked, client, shown)
+
+    def quarantined(self, item: Shown, reason: str) -> Verdict:
+        return Verdict("", "", f"{QUARANTINED}{reason}; run again to try it again")
 
 
 @verb("judge")
@@ -221,6 +252,10 @@ def judge(
     side: Annotated[int, option("Send images with no side longer than this.", least=16)] = 1024,
     seed: Annotated[int, SEED] = 0,
     plan: Annotated[bool, option("Estimate the calls, tokens and cost; call nothing.")] = False,
+    workers: Annotated[
+        int | None, option("Make the calls from this many processes.", shown="this one", least=1)
+    ] = None,
+    on: Annotated[str | None, ON] = None,
     listener: Listener | None = None,
 ) -> MachineVotes | CallPlan:
     """Let a vision language model vote between the images of two systems.
@@ -236,6 +271,7 @@ def judge(
     """
     name = question or f"preference_by_{re.sub(r'[^A-Za-z0-9.-]+', '_', model)}"
     asked = _Judge(model, _rubric(rubric), temperature, max_tokens, seed, side)
+    place = place_of(on, workers)
     reading.need_prompts(study)
     chosen = compared_pairs(study, like, list(systems), pairs, seed)
     if not chosen:
@@ -245,41 +281,55 @@ def judge(
         )  # fmt: skip
     _refuse_mixing(study, name, mix)
     settings = endpoint_settings(study, endpoint)
-    ledger = StudyLedger(study, settings.name, f"judge {name}")
+    ledger = StudyLedger(study, settings, f"judge {name}")
     prompts = reading.prompt_records(study, sorted({pair.prompt_id for pair in chosen}))
+    shown = [Shown(prompts[pair.prompt_id], pair) for pair in chosen]
     if plan:
         rehearsal = Rehearsal(settings, ledger)
 
-        def rehearse(pair: Compared) -> Verdict:
-            return _verdict(study, asked, rehearsal, prompts[pair.prompt_id], pair)
+        def rehearse(each: Shown) -> Verdict:
+            return _verdict(study.files, asked, rehearsal, each)
 
-        return CallPlan([forecast(f"judge {name}", rehearsal, chosen, rehearse)])
+        return CallPlan([forecast(f"judge {name}", rehearsal, shown, rehearse)])
     client = Endpoint(settings, ledger)
-    return _vote(study, asked, client, chosen, prompts, name, inconsistent, listener)
+    return _vote(study, asked, client, shown, name, inconsistent, place, listener)
+
+
+def _verdicts(
+    study: Study, asked: _Judge, client: Endpoint, chosen: Sequence[Shown], place: Place
+) -> Generator[Sequence[tuple[Shown, Verdict]], None, None]:
+    """What the model says of each pair, in the groups in which the calls end."""
+    if not place.crew:
+        yield from as_they_end(
+            iter(chosen), lambda shown: _verdict(study.files, asked, client, shown), client
+        )
+        return
+    with desk_of(client, place) as line:
+        at_once = calls_at_once(client, place)
+        work = JudgeCalls(line, client.settings, at_once, asked, study.files.root)
+        for batch, verdicts in run_remote_calls(work, iter(chosen), place, client):
+            yield list(zip(batch, verdicts, strict=True))
 
 
 def _vote(
     study: Study,
     asked: _Judge,
     client: Endpoint,
-    chosen: Sequence[Compared],
-    prompts: Mapping[int, Prompt],
+    chosen: Sequence[Shown],
     name: str,
     inconsistent: str,
+    place: Place,
     listener: Listener | None,
 ) -> MachineVotes:
     who = AnnotatorKey(MACHINE, f"{asked.model} at {client.settings.name} ({_digest(asked)})")
     digest = hashlib.sha256(json.dumps([name, *who, inconsistent]).encode()).hexdigest()
     source_id = listing.source_of(study, "judge", digest)
     meter = Meter(f"{name}: {asked.model}", len(chosen), listener)
-    verdicts: dict[Compared, Verdict] = {}
+    judged: list[tuple[Shown, Verdict]] = []
     without: Counter[str] = Counter()
     waiting: list[Judgement] = []
     stopped = ""
     known = name in {each.name for _, each in reading.questions(study)}
-
-    def call(pair: Compared) -> Verdict:
-        return _verdict(study, asked, client, prompts[pair.prompt_id], pair)
 
     def store(source_id: int | None) -> int | None:
         if not waiting:
@@ -293,24 +343,26 @@ def _vote(
         waiting.clear()
         return kept.source_id
 
+    answers = _verdicts(study, asked, client, chosen, place)
     try:
-        for group in as_they_end(iter(chosen), call, client):
-            for pair, verdict in group:
-                meter.add(computed=1)
-                if verdict.why_not:
-                    without[verdict.why_not] += 1
-                    continue
-                verdicts[pair] = verdict
-                waiting.append(_judgement(pair, verdict, name, who, prompts, inconsistent))
-            if len(waiting) >= TOGETHER:
-                source_id = store(source_id)
+        with closing(answers):
+            for group in answers:
+                for shown, verdict in group:
+                    meter.add(computed=1)
+                    if verdict.why_not:
+                        without[verdict.why_not] += 1
+                        continue
+                    judged.append((shown, verdict))
+                    waiting.append(_judgement(shown, verdict, name, who, inconsistent))
+                if len(waiting) >= TOGETHER:
+                    source_id = store(source_id)
     except Stopped as error:
         stopped = f"{error.where}: {error.what}. {error.remedy}"
     finally:
         client.close()
         source_id = store(source_id)
     meter.finish()
-    values = [verdict.value for verdict in verdicts.values()]
+    values = [verdict.value for _, verdict in judged]
     differ = sum(value is None for value in values)
     assert isinstance(client.ledger, StudyLedger)
     return MachineVotes(
@@ -319,20 +371,21 @@ def _vote(
         ties=sum(value == 0.5 for value in values), inconsistent=differ, inconsistent_as=inconsistent,
         without=dict(without),
         position=position_bias(
-            [verdict.for_first_shown for verdict in verdicts.values()],
-            [pair.prompt_id for pair in verdicts],
-        ) if verdicts else absent("no pair was judged"),
-        agreement=agreements(study, name) if verdicts else (), number=source_id,
-        bill=client.ledger.lines(), stopped=stopped,
+            [verdict.for_first_shown for _, verdict in judged],
+            [shown.pair.prompt_id for shown, _ in judged],
+        ) if judged else absent("no pair was judged"),
+        agreement=agreements(study, name) if judged else (), number=source_id,
+        bill=client.ledger.lines(), stopped=stopped, remarks=client.ledger.notes(),
     )  # fmt: skip
 
 
-def _verdict(study: Study, asked: _Judge, client: Endpoint, prompt: Prompt, pair: Compared) -> Verdict:
+def _verdict(files: ImageFiles, asked: _Judge, client: Endpoint, shown: Shown) -> Verdict:
     """Both orders; a fault of one does not spare the other, whose reply is then known to the next run."""
     labels, reason = [], ""
-    for shown in ((pair.sha256, pair.sha256_b), (pair.sha256_b, pair.sha256)):
+    one, other = shown.pair.sha256, shown.pair.sha256_b
+    for images in ((one, other), (other, one)):
         try:
-            labels.append(asked.ask(study, client, prompt, shown))
+            labels.append(asked.ask(files, client, shown.prompt, images))
         except Unreadable as error:
             reason = str(error)
         except Unanswered as error:
@@ -344,19 +397,13 @@ def _verdict(study: Study, asked: _Judge, client: Endpoint, prompt: Prompt, pair
     return Verdict("", "", reason) if reason else Verdict(*labels)
 
 
-def _judgement(
-    pair: Compared,
-    verdict: Verdict,
-    name: str,
-    who: AnnotatorKey,
-    prompts: Mapping[int, Prompt],
-    inconsistent: str,
-) -> Judgement:
+def _judgement(shown: Shown, verdict: Verdict, name: str, who: AnnotatorKey, inconsistent: str) -> Judgement:
+    prompt, pair = shown
     value = verdict.value
     if value is None and inconsistent == "tie":
         value = 0.5
-    item = Item(prompts[pair.prompt_id].key, pair.system, pair.image, pair.image_b, system_b=pair.system_b)
-    at = f"{name}, {prompts[pair.prompt_id].key.ref}, {pair.system} and {pair.system_b}"
+    item = Item(prompt.key, pair.system, pair.image, pair.image_b, system_b=pair.system_b)
+    at = f"{name}, {prompt.key.ref}, {pair.system} and {pair.system_b}"
     skipped = "it depends on the order" if value is None else None
     return Judgement(name, item, value, who, skipped=skipped, at=at)
 

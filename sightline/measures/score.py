@@ -18,6 +18,7 @@ from sightline.study import listing, reading
 from sightline.study.bill import CallPlan, bill_table
 from sightline.study.ledger import endpoint_argument
 from sightline.study.running.calls import compute_files
+from sightline.study.running.place import place_of
 from sightline.study.running.progress import Listener
 from sightline.study.running.run import Ran, plan_calls, run_together
 from sightline.study.scores import Outcome
@@ -150,10 +151,18 @@ def score(
     study: Study,
     measures: str | Sequence[str] | None = None,
     *,
-    workers: int = 1,
+    workers: int | None = None,
+    on: str | None = None,
+    gpus: float | None = None,
+    retry_quarantined: bool = False,
     listener: Listener | None = None,
 ) -> Scores:
-    """Compute what is missing of these measures (by default those named in study.toml)."""
+    """Compute what is missing of these measures (by default those named in study.toml).
+
+    It is done here, by local processes, or on the Ray cluster at an address, each worker with this many
+    graphics cards. Items that ended their workers are tried again when that is asked for.
+    """
+    place = place_of(on, workers, gpus)
     chosen = _chosen(study, measures)
     # Images can be measured before there are prompts.
     counts = reading.counts(study)
@@ -184,7 +193,9 @@ def score(
 
             ran = score_systems(study, alike, listener)
         else:
-            ran = run_together(study, alike, workers=workers, listener=listener)
+            ran = run_together(
+                study, alike, place=place, listener=listener, retry_quarantined=retry_quarantined
+            )
         runs.update(zip(numbers, ran, strict=True))
     ran_all = [runs[number] for number in range(len(chosen))]
     return Scores(chosen, ran_all, bool(counts["answer"]), bool(counts["truth"]))

@@ -189,7 +189,7 @@ def demo(
     prompts: Annotated[int, option("Generate this many scenes.", least=10)] = 40,
     samples: Annotated[int, option("Generate this many images per system and prompt.", least=2)] = 4,
     seed: Annotated[int, SEED] = 0,
-    workers: Annotated[int, WORKERS] = 1,
+    workers: Annotated[int | None, WORKERS] = None,
     open_: Annotated[bool, option("Open the report in a browser.")] = False,
     listener: Listener | None = None,
 ) -> Demo:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations
 from typing import Literal, NamedTuple, get_args
 
@@ -16,6 +17,7 @@ from sightline.statistics.intervals import mean_interval
 from sightline.statistics.paired import Spread, paired_spread
 from sightline.statistics.power import detectable_effect
 from sightline.statistics.significance import (
+    Each,
     benjamini_hochberg,
     holm,
     paired_bootstrap,
@@ -89,6 +91,7 @@ def compare(
     seed: int = 0,
     test: PairedTest = "sign_flip",
     power: bool = True,
+    each: Each | None = None,
 ) -> Compared:
     """Compare the columns (systems) of a prompts x systems matrix in which NaN means missing.
 
@@ -99,7 +102,8 @@ def compare(
     tested. A system's best rank is 1 + the number of systems significantly above it, its worst the number of
     systems minus those significantly below. With a `margin`, two one-sided tests say which pairs are
     equivalent: within the margin of each other. Better means come first, as `direction` has it. Without
-    `power` no detectable effect is looked for, which takes most of the time where systems are few.
+    `power` no detectable effect is looked for, which takes most of the time where systems are few. `each`
+    computes what is drawn of single pairs, or of some; the result does not depend on it.
     """
     values = np.asarray(matrix, dtype=np.float64)
     if values.ndim != 2:
@@ -111,7 +115,7 @@ def compare(
         # The smallest p that can be drawn must survive Holm's factor with room to spare.
         permutations = min(MOST_DRAWN, max(10_000, 20 * systems * (systems - 1) // 2 * 20))
     named = [str(number) for number in range(systems)] if names is None else list(names)
-    pairs = _pairs(values, named, scale, panel, margin, confidence, permutations, seed, test, power)
+    pairs = _pairs(values, named, scale, panel, margin, confidence, permutations, seed, test, power, each)
     standings = ranked(named, means_of(values, scale, panel, confidence), pairs, direction)
     return Compared(permutations, tuple(standings), tuple(pairs))
 
@@ -192,6 +196,7 @@ def _pairs(
     seed: int,
     test: PairedTest,
     power: bool,
+    each: Each | None,
 ) -> list[Pair]:
     index = list(combinations(range(values.shape[1]), 2))
     if not index:
@@ -199,10 +204,11 @@ def _pairs(
     first, second = np.array(index).T
     differences = values[:, first] - values[:, second]
     if test == "bootstrap":
-        drawn = (paired_bootstrap(each, resamples=permutations, seed=seed).p for each in differences.T)
-        p = np.array([np.nan if each is None else each for each in drawn])
+        tested = partial(paired_bootstrap, resamples=permutations, seed=seed)
+        drawn = [one.p for one in (each or map)(tested, list(differences.T))]
+        p = np.array([np.nan if one is None else one for one in drawn])
     else:
-        p = sign_flip_columns(differences, permutations=permutations, seed=seed)
+        p = sign_flip_columns(differences, permutations=permutations, seed=seed, each=each)
     width = None if scale[0] is None or scale[1] is None else scale[1] - scale[0]
     variances = _variances(differences, index, panel)
     spreads = [
@@ -221,7 +227,7 @@ def _pairs(
         elif spread.variance.raters:
             p[column] = max(p[column], spread.p(0.0))
     adjusted, by_share = holm(p), benjamini_hochberg(p)
-    same = np.array([_p_equivalent(each, margin, confounded[i]) for i, each in enumerate(spreads)])
+    same = np.array([_p_equivalent(one, margin, confounded[i]) for i, one in enumerate(spreads)])
     same = holm(same)
     alpha = (1 - confidence) / len(index)
     return [

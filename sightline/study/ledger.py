@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
+
+from sqlalchemy import Connection
 
 from sightline.addresses import Settings, checked_address
 from sightline.arrays import content_hash
@@ -85,56 +88,102 @@ def bill_lines(study: Study) -> list[BillLine]:
     return [lines[key] for key in sorted(lines)]
 
 
-class StudyLedger:
-    """Keeps the calls of one purpose in the study's log; calls that end together are committed together."""
+@dataclass
+class _Entry:
+    """A line that waits to be committed; `refused` is what was spent where a limit forbids the call."""
 
-    def __init__(self, study: Study, endpoint: str, purpose: str) -> None:
+    what: str
+    noted: Mapping[str, Any]
+    limit: float | None = None
+    refused: float | None = None
+
+
+class StudyLedger:
+    """Keeps the calls of one purpose in the study's log; calls that end together are committed together.
+
+    Before a call that a spend limit concerns, what all processes spent or hold back is read in the very
+    transaction that notes the call: however many there are, together they stay below the limit.
+    """
+
+    def __init__(self, study: Study, endpoint: Settings, purpose: str) -> None:
         self._study = study
         self._endpoint = endpoint
         self._purpose = purpose
         self._known: dict[str, Mapping[str, Any]] = {}
-        self._spent = 0.0
+        self._spent = self._held = 0.0
         self._queue = threading.Lock()
         self._commit = threading.Lock()
-        self._pending: list[tuple[str, Mapping[str, Any]]] = []
-        self._last = self._committed = 0
-        for what, noted in listing.events(study, ACTOR):
-            if what == "call" and noted["endpoint"] == endpoint:
-                self._remember(noted)
+        self._pending: list[_Entry] = []
+        self._last = self._committed = self._read = 0
+        self.elsewhere: Counter[str] = Counter()
+        """Replies that are not used since another server gave them under this name, by its address."""
+        with database.reading(study.engine) as connection:
+            self._catch_up(connection)
 
     def known(self, key: str) -> Mapping[str, Any] | None:
         return self._known.get(key)
 
-    def sent(self, key: str, model: str) -> None:
-        self._write("sent", {"model": model, "n": 1})
+    def sent(self, key: str, model: str, held: float = 0.0, limit: float | None = None) -> float | None:
+        noted = {"model": model, "n": 1, **({"held": held} if held else {})}
+        return self._write(_Entry("sent", noted, limit)).refused
 
     def settled(self, call: Call) -> None:
-        noted = asdict(call)
-        self._write("call", noted)
-        with self._queue:
-            self._remember(noted)
+        noted = {**asdict(call), "address": self._endpoint.address}
+        self._write(_Entry("call", noted))
+        self._remember(noted)
 
     def spent(self) -> float:
-        return self._spent
+        """What all calls to this endpoint cost so far, by whichever process."""
+        with self._commit, database.reading(self._study.engine) as connection:
+            self._catch_up(connection)
+            return self._spent
 
     def lines(self) -> list[BillLine]:
         """The bill of this purpose, over all runs."""
-        named = (self._endpoint, self._purpose)
+        named = (self._endpoint.name, self._purpose)
         return [line for line in bill_lines(self._study) if (line.endpoint, line.purpose) == named]
+
+    def notes(self) -> list[str]:
+        """What a reader must know of replies under this name that are not used."""
+        name, address = self._endpoint.name, self._endpoint.address
+        return [
+            f"Replies of {name} that came from {other} ({n:,}) are not used at {address}. If it moved, "
+            f'add moved_from = ["{other}"] to [endpoint.{name}] in study.toml; if not, choose another name: '
+            "scores and votes of both are stored under this one."
+            for other, n in sorted(self.elsewhere.items())
+        ]
+
+    def _catch_up(self, connection: Connection) -> None:
+        """Read what was noted since the last time, by this process or another."""
+        for key, what, noted in listing.events_after(connection, ACTOR, self._read):
+            self._read = key
+            if what not in ("sent", "call") or noted["endpoint"] != self._endpoint.name:
+                continue
+            if what == "sent":
+                self._held += float(noted.get("held", 0.0))
+                continue
+            self._held -= float(noted.get("held", 0.0))
+            self._spent += float(noted.get("cost") or 0.0)
+            # Replies of earlier versions do not say where they came from: they are taken for this server's.
+            there = noted.get("address", self._endpoint.address)
+            if there in (self._endpoint.address, *self._endpoint.moved_from):
+                self._remember(noted)
+            elif noted.get("reply") is not None:
+                self.elsewhere[there] += 1
 
     def _remember(self, noted: Mapping[str, Any]) -> None:
         if noted.get("reply") is not None:
             self._known[str(noted["key"])] = noted["reply"]
-        self._spent += float(noted.get("cost") or 0.0)
 
-    def _write(self, what: str, noted: Mapping[str, Any]) -> None:
+    def _write(self, entry: _Entry) -> _Entry:
+        entry.noted = {**entry.noted, "endpoint": self._endpoint.name, "purpose": self._purpose}
         with self._queue:
-            self._pending.append((what, {**noted, "endpoint": self._endpoint, "purpose": self._purpose}))
+            self._pending.append(entry)
             self._last += 1
             mine = self._last
         with self._commit:
             if self._committed >= mine:
-                return  # whoever was here before took it along
+                return entry  # whoever was here before took it along
             with self._queue:
                 batch, self._pending, upto = self._pending, [], self._last
             try:
@@ -144,15 +193,31 @@ class StudyLedger:
                     self._pending[:0] = batch
                 raise
             self._committed = upto
+        return entry
 
-    def _store(self, batch: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
+    def _store(self, batch: Sequence[_Entry]) -> None:
         # That a call was sent matters only if the process is killed; a reply was paid for.
-        durable = any(what == "call" for what, _ in batch)
+        durable = any(entry.what == "call" for entry in batch)
         with database.writing(self._study.engine, durable=durable) as connection:
+            if any(entry.limit is not None for entry in batch):
+                self._catch_up(connection)
+            self._grant(batch)
             for kind in ("sent", "call"):
-                rows = [noted for what, noted in batch if what == kind]
+                rows = [each.noted for each in batch if each.what == kind and each.refused is None]
                 if rows:
                     note_within(connection, ACTOR, kind, rows)
+
+    def _grant(self, batch: Sequence[_Entry]) -> None:
+        """Refuse the calls for which the limit leaves too little, after all that comes before them."""
+        spent = self._spent + self._held
+        for entry in sorted(batch, key=lambda each: each.what):  # what came back first: it frees what it held
+            held = float(entry.noted.get("held", 0.0))
+            if entry.what == "call":
+                spent += float(entry.noted.get("cost") or 0.0) - held
+                continue
+            refused = entry.limit is not None and spent + held > entry.limit
+            entry.refused = spent if refused else None
+            spent += 0.0 if refused else held
 
 
 def endpoint_settings(study: Study, name: str) -> Settings:
@@ -183,13 +248,13 @@ def connected(study: Study, extension: Configured, purpose: str) -> Endpoint | N
         return None
     settings = endpoint_settings(study, name)
     _note_files(study, extension)
-    return Endpoint(settings, StudyLedger(study, settings.name, purpose))
+    return Endpoint(settings, StudyLedger(study, settings, purpose))
 
 
 def rehearsed(study: Study, extension: Configured, purpose: str) -> Rehearsal:
     """The endpoint of an extension that makes no call: it counts what would be called."""
     settings = endpoint_settings(study, endpoint_argument(extension) or "")
-    return Rehearsal(settings, StudyLedger(study, settings.name, purpose))
+    return Rehearsal(settings, StudyLedger(study, settings, purpose))
 
 
 def loaded_at(extension: Configured, endpoint: Endpoint) -> Any:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import Connection, text
 
 from sightline.study.contents import NAME_ONLY, current_inputs
 from sightline.study.reading import (
@@ -344,6 +346,15 @@ def events(study: Readable, actor: str) -> list[tuple[str, Mapping[str, Any]]]:
     """What an actor noted in the study's log, oldest first."""
     query = "SELECT what, json FROM event WHERE actor = :actor ORDER BY id"
     return [(what, decoded(noted)) for what, noted in fetch_rows(study, query, actor=actor)]
+
+
+def events_after(
+    connection: Connection, actor: str, after: int
+) -> Iterator[tuple[int, str, Mapping[str, Any]]]:
+    """What an actor noted since the event with this id, each with its own."""
+    query = text("SELECT id, what, json FROM event WHERE actor = :actor AND id > :after ORDER BY id")
+    for key, what, noted in connection.execute(query, {"actor": actor, "after": after}):
+        yield key, what, decoded(noted)
 
 
 def failed_answers(study: Readable) -> dict[str, int]:

@@ -177,9 +177,12 @@ def _prompt_hash(prompt: Prompt) -> int:
 
 
 def known(
-    study: Study, measure_id: int, items: Sequence[Target]
+    study: Study, measure_id: int, items: Sequence[Target], again: tuple[str, ...] = (ERROR,)
 ) -> tuple[list[Target], list[tuple[Target, Outcome]]]:
-    """Of these items: those nothing is known of, and those whose score a twin of the same content has."""
+    """Of these items: those nothing is known of, and those whose score a twin of the same content has.
+
+    Nothing is known where a reason begins as one of `again` does.
+    """
     with database.reading(study.engine) as connection:
         keys = [(measure_id, inputs) for inputs in {item.inputs for item in items}]
         columns = ("prompt_id", "system_id", "image_id", "value", "reason")
@@ -187,7 +190,7 @@ def known(
     done: set[tuple[int, int, int, int]] = set()
     by_inputs: dict[int, Outcome] = {}
     for _, inputs, prompt, system, image, value, reason in rows:
-        if reason is not None and reason.startswith(ERROR):
+        if reason is not None and reason.startswith(again):
             continue
         done.add((int(inputs), int(prompt), int(system), int(image)))
         by_inputs[int(inputs)] = Outcome(value, reason)

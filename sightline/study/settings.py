@@ -184,6 +184,7 @@ class EndpointTable(Table):
     longest_wait: float = _number(120.0, 0, 3600)
     spend: float | None = _number(None, 0, 1e9)
     images_from: Texts = Field((), description='a list of hosts such as ["images.example.org"]')
+    moved_from: Texts = Field((), description='a list of addresses such as ["http://localhost:8000/v1"]')
     prices: dict[str, dict[str, Any]] = Field(
         {}, description='a table of models, such as {"gpt-4o" = { input = 2.5, output = 10 }}'
     )
@@ -202,6 +203,7 @@ class EndpointTable(Table):
             for model, price in self.prices.items()
         }
         given = {**self.model_dump(), "address": checked_address(self.address, where)}
+        given["moved_from"] = tuple(checked_address(each, where) for each in self.moved_from)
         given["prices"] = {model: Price(**price.model_dump()) for model, price in prices.items()}
         return Settings(name, **given)
 

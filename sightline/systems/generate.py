@@ -6,16 +6,17 @@ import hashlib
 import json
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
 from sightline import registry
-from sightline.endpoints import Endpoint, Stopped, Unanswered
-from sightline.errors import ConflictError, DataError, ExtensionError, UsageError
+from sightline.endpoints import Stopped, Unanswered
+from sightline.errors import ConflictError, DataError, UsageError
+from sightline.estimate import plural
 from sightline.extension import Configured
-from sightline.pictures import GeneratedImage, decode
+from sightline.pictures import GeneratedImage
 from sightline.records import Answer, Failure, Image, ImageKey, Prompt, Record, System
 from sightline.rendering.result import Result
 from sightline.rendering.tables import Column, Table
@@ -23,12 +24,14 @@ from sightline.study import listing, reading
 from sightline.study.bill import CallPlan, bill_table
 from sightline.study.ledger import BillLine, StudyLedger, connected, endpoint_argument, loaded_at, rehearsed
 from sightline.study.prompts import prompts_of
-from sightline.study.running.calling import as_they_end, forecast
+from sightline.study.running.calling import forecast
+from sightline.study.running.place import place_of
 from sightline.study.running.progress import Listener, Meter
 from sightline.study.study import Study
 from sightline.study.writing import loading
+from sightline.systems.making import Quarantined, Sample, outcomes
 from sightline.systems.ranking import SUITE, SYSTEM, reasons_table
-from sightline.verbs import SEED, argument, option, verb
+from sightline.verbs import GPUS, ON, SEED, argument, option, verb
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,10 @@ class Generation(Result):
     bill: Sequence[BillLine] = ()
     stopped: str = ""
     """Why the run ended before all images were made."""
+    quarantined: Mapping[str, str] = field(default_factory=dict)
+    """Images that are no answer yet since their workers ended, and why; a later run tries them again."""
+    remarks: Sequence[str] = ()
+    """What a reader must know of the replies of an endpoint."""
 
     @property
     def sentence(self) -> str:
@@ -57,13 +64,19 @@ class Generation(Result):
 
     @property
     def notes(self) -> Sequence[str]:
+        notes = list(self.remarks)
         again = sum(self.unanswered.values())
-        said = f"{again:,} calls got no usable answer: run the same command again to repeat them."
-        return (said,) if again else ()
+        if again:
+            notes.append(f"{again:,} calls got no usable answer: run the same command again to repeat them.")
+        if self.quarantined:
+            counted = plural(len(self.quarantined), "image")
+            notes.append(f"{counted} ended the workers: run the same command again to try them again.")
+        return notes
 
     @property
     def exit_code(self) -> int:
-        return DataError.exit_code if self.stopped or (self.unanswered and not self.made) else 0
+        without = self.unanswered or self.quarantined
+        return DataError.exit_code if self.stopped or (without and not self.made) else 0
 
     @property
     def next(self) -> Sequence[str]:
@@ -77,18 +90,11 @@ class Generation(Result):
             "systems": Table(columns, [row], self.generator),
             "failures": reasons_table(self.failures, "Why there is no image"),
             "unanswered": reasons_table(self.unanswered, "Why there is no image yet"),
+            "quarantined": Table(
+                [Column("image"), Column("reason")], sorted(self.quarantined.items()), "What ended workers"
+            ),
             **bill_table(self.bill),
         }
-
-
-@dataclass(frozen=True)
-class _Task:
-    prompt: Prompt
-    position: int
-    seed: int
-
-
-Made = tuple[_Task, GeneratedImage | Failure]
 
 
 @verb("collect")
@@ -104,6 +110,12 @@ def generate(
     seed: Annotated[int, SEED] = 0,
     suite: Annotated[str | None, SUITE] = None,
     plan: Annotated[bool, option("Estimate the calls and cost of an endpoint; call nothing.")] = False,
+    workers: Annotated[
+        int | None, option("Generate in this many processes; each loads the model.", shown="1", least=1)
+    ] = None,
+    batch: Annotated[int, option("Give a process this many prompts at a time.", least=1)] = 1,
+    on: Annotated[str | None, ON] = None,
+    gpus: Annotated[float | None, GPUS] = None,
     listener: Listener | None = None,
 ) -> Generation | CallPlan:
     """Generate images for the prompts of a study.
@@ -120,8 +132,11 @@ def generate(
     """
     if samples < 1:
         raise UsageError(f"{samples} samples cannot be made", remedy="Ask for 1 or more.")
+    if batch < 1:
+        raise UsageError(f"{batch} prompts cannot be given at a time", remedy="Give --batch 1 or more.")
     if not system.strip():
         raise UsageError("the system needs a name")
+    place = place_of(on, workers, gpus)
     maker = registry.configure("generator", generator)
     maker.require()
     reading.need_prompts(study)
@@ -130,7 +145,7 @@ def generate(
     known = _known_positions(study, system, source_id, maker)
     prompts = reading.prompt_records(study, prompts_of(study, suite)["prompt_id"].to_list())
     todo = [
-        _Task(prompt, position, seed_of(seed, prompt, position))
+        Sample(prompt, position, seed_of(seed, prompt, position))
         for position in range(samples)
         for key, prompt in prompts.items()
         if (key, position) not in known
@@ -142,13 +157,20 @@ def generate(
     meter.add(known=before)
     failures: Counter[str] = Counter()
     unanswered: Counter[str] = Counter()
+    quarantined: dict[str, str] = {}
     stopped, made = "", 0
     client = connected(study, maker, f"generate {system}")
-    results = _results(maker, todo) if client is None else _called(maker, client, todo, unanswered)
+    results = outcomes(maker, client, todo, place, batch)
     # One commit each: a call may cost money, and what a kill finds uncommitted is called for again.
     try:
-        for task, result in results:
-            source_id = _store(study, system, maker, task, result, digest, source_id)
+        for sample, result in results:
+            if isinstance(result, Unanswered):
+                unanswered[str(result)] += 1
+                continue
+            if isinstance(result, Quarantined):
+                quarantined[_name(system, sample)] = result.reason
+                continue
+            source_id = _store(study, system, maker, sample, result, digest, source_id)
             if isinstance(result, Failure):
                 failures[result.reason] += 1
             made += isinstance(result, GeneratedImage)
@@ -156,42 +178,27 @@ def generate(
     except Stopped as error:
         stopped = f"{error.where}: {error.what}. {error.remedy}"
     finally:
+        results.close()
         if client is not None:
             client.close()
     meter.finish()
-    bill = client.ledger.lines() if client is not None and isinstance(client.ledger, StudyLedger) else ()
     counted = (made, before, dict(failures), dict(unanswered))
-    return Generation(system, str(maker), source_id, seed, *counted, bill, stopped)
+    ledger = client.ledger if client is not None else None
+    billed = (ledger.lines(), stopped, quarantined, ledger.notes()) if isinstance(ledger, StudyLedger) else ()
+    return Generation(system, str(maker), source_id, seed, *counted, *(billed or ((), stopped, quarantined)))
 
 
-def _planned(study: Study, system: str, maker: Configured, todo: Sequence[_Task]) -> CallPlan:
+def _planned(study: Study, system: str, maker: Configured, todo: Sequence[Sample]) -> CallPlan:
     if endpoint_argument(maker) is None:
         raise UsageError(f"{maker.name} calls no endpoint", remedy="Leave --plan out: it costs only time.")
     purpose = f"generate {system}"
     client = rehearsed(study, maker, purpose)
     draw = loaded_at(maker, client)
-    return CallPlan([forecast(purpose, client, todo, lambda task: list(draw([task.prompt], [task.seed])))])
 
+    def rehearse(sample: Sample) -> object:
+        return list(draw([sample.prompt], [sample.seed]))
 
-def _called(
-    maker: Configured, client: Endpoint, todo: Sequence[_Task], unanswered: Counter[str]
-) -> Iterator[Made]:
-    """The images of a generator that calls an endpoint, each as soon as it is there, whatever the order."""
-    draw = loaded_at(maker, client)
-
-    def call(task: _Task) -> GeneratedImage | Failure | Unanswered:
-        try:
-            (made,) = _results(maker, [task], draw)
-        except Unanswered as error:
-            return error
-        return made[1]
-
-    for group in as_they_end(iter(todo), call, client):
-        for task, result in group:
-            if isinstance(result, Unanswered):
-                unanswered[str(result)] += 1
-            else:
-                yield task, result
+    return CallPlan([forecast(purpose, client, todo, rehearse)])
 
 
 def seed_of(seed: int, prompt: Prompt, position: int) -> int:
@@ -219,59 +226,17 @@ def _known_positions(
     return positions
 
 
-def _results(
-    maker: Configured, todo: Sequence[_Task], draw: Callable[..., Iterable[Any]] | None = None
-) -> Iterator[Made]:
-    """The generator's results, each with its task; one that is no image becomes a failure."""
-    if not todo:
-        return
-    made = (draw or maker.load())([task.prompt for task in todo], [task.seed for task in todo])
-    count = 0
-    for result in made:
-        if count == len(todo):
-            raise _wrong_number(maker, "too many", len(todo))
-        yield todo[count], _validated(maker, result)
-        count += 1
-    if count < len(todo):
-        raise _wrong_number(maker, f"only {count}", len(todo))
-
-
-def _wrong_number(maker: Configured, gave: str, asked: int) -> ExtensionError:
-    return ExtensionError(
-        f"{maker.name} gave {gave} results for {asked} prompts",
-        where=maker.spec.origin,
-        remedy="A generator must yield one image or Failure(reason) per prompt. What was made is stored.",
-    )
-
-
-def _validated(maker: Configured, result: bytes | GeneratedImage | Failure) -> GeneratedImage | Failure:
-    if isinstance(result, Failure):
-        return result if result.reason.strip() else Failure(f"{maker.name} gave no reason")
-    if isinstance(result, bytes):
-        result = GeneratedImage(result)
-    if not isinstance(result, GeneratedImage) or not isinstance(result.data, bytes):
-        raise ExtensionError(
-            f"{maker.name} gave {type(result).__name__} instead of the bytes of an image",
-            where=maker.spec.origin,
-        )
-    try:
-        decode(result.data)
-    except DataError as error:
-        return Failure(error.what)
-    return result
-
-
 def _store(
     study: Study,
     system: str,
     maker: Configured,
-    task: _Task,
+    sample: Sample,
     result: GeneratedImage | Failure,
     digest: str,
     source_id: int | None,
 ) -> int:
     with tempfile.TemporaryDirectory(prefix="sightline-") as folder:
-        records = list(_records(system, maker, task, result, Path(folder)))
+        records = list(_records(system, maker, sample, result, Path(folder)))
         path = f"{system} by {maker.short}"
         loaded = loading.load(study, records, importer="generate", path=path, digest=digest, extend=source_id)
         if loaded.already:  # another process began the same run a moment ago
@@ -280,22 +245,26 @@ def _store(
     return loaded.source_id
 
 
+def _name(system: str, sample: Sample) -> str:
+    return f"{system}, {sample.prompt.key.ref}, sample {sample.position}"
+
+
 def _records(
-    system: str, maker: Configured, task: _Task, result: GeneratedImage | Failure, folder: Path
+    system: str, maker: Configured, sample: Sample, result: GeneratedImage | Failure, folder: Path
 ) -> Iterator[Record]:
     yield System(system)
     settings: dict[str, Any] = {"generator": str(maker), "version": maker.spec.version}
-    seed: int | None = task.seed
+    seed: int | None = sample.seed
     if isinstance(result, GeneratedImage):
         settings |= result.settings
-        seed = task.seed if result.seeded else None
-    at = f"{system}, {task.prompt.key.ref}, sample {task.position}"
-    answer = Answer(task.prompt.key, system, task.position, None, seed=seed, settings=settings, at=at)
+        seed = sample.seed if result.seeded else None
+    at = _name(system, sample)
+    answer = Answer(sample.prompt.key, system, sample.position, None, seed=seed, settings=settings, at=at)
     if isinstance(result, Failure):
         yield answer._replace(failure=result.reason)
         return
     file = folder / "image"
     file.write_bytes(result.data)
-    key = ImageKey(system, f"{task.prompt.key.suite}/{task.prompt.key.ref}/{task.position}")
+    key = ImageKey(system, f"{sample.prompt.key.suite}/{sample.prompt.key.ref}/{sample.position}")
     yield Image(key, str(file), at=at)
     yield answer._replace(image=key)

@@ -22,6 +22,7 @@ from sightline.statistics.intervals import mean_interval
 from sightline.statistics.reference import Reference
 from sightline.statistics.sets import pairwise_mean_interval
 from sightline.study import reading
+from sightline.study.running.place import HERE, Place, place_of
 from sightline.study.running.progress import Listener
 from sightline.study.running.run import run
 from sightline.study.study import Study
@@ -40,7 +41,7 @@ from sightline.variability.scale import (
 )
 from sightline.variability.set_distances import CHANGED, DISTANCES, FEW, configured, set_distances
 from sightline.variability.store import StudyScale, keep_scale, kept_scale
-from sightline.verbs import WORKERS, option, verb
+from sightline.verbs import GPUS, ON, WORKERS, option, verb
 
 SHOWN = 10
 """Rows that a terminal shows."""
@@ -157,7 +158,9 @@ def variability(
         ),
     ] = None,
     without_blank: Annotated[bool, WITHOUT_BLANK] = False,
-    workers: Annotated[int, WORKERS] = 1,
+    workers: Annotated[int | None, WORKERS] = None,
+    on: Annotated[str | None, ON] = None,
+    gpus: Annotated[float | None, GPUS] = None,
     listener: Listener | None = None,
 ) -> Variability:
     """Measure how alike a system's images of one prompt are.
@@ -168,7 +171,8 @@ def variability(
     the cut-offs as its scale: reuse, wording, calibrate and the report use it.
     """
     scale = scale_of(study, distance, reference, cut_offs)
-    found = measured(study, scale, without_blank=without_blank, workers=workers, listener=listener)
+    place = place_of(on, workers, gpus)
+    found = measured(study, scale, without_blank=without_blank, place=place, listener=listener)
     keep_scale(study, scale)
     return found
 
@@ -178,17 +182,17 @@ def measured(
     scale: StudyScale,
     *,
     without_blank: bool = False,
-    workers: int = 1,
+    place: Place = HERE,
     listener: Listener | None = None,
 ) -> Variability:
     """Variability on a scale, which does not become the study's own by that."""
     if not _several(study):
         raise nothing_to_compare(study)
-    run(study, registry.configure("of_image", "blank"), workers=workers, listener=listener)
+    run(study, registry.configure("of_image", "blank"), place=place, listener=listener)
     if scale.reference is not None:
         return _normalised(study, scale, without_blank, listener)
     measure = registry.configure("of_set", "pairwise_mean", distance=scale.distance)
-    run(study, measure, workers=workers, listener=listener)
+    run(study, measure, place=place, listener=listener)
     return _as_stored(study, scale, without_blank)
 
 

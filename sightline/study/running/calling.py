@@ -11,8 +11,12 @@ from typing import TypeVar
 from sightline.endpoints import Endpoint, Rehearsal
 from sightline.extension import Configured
 from sightline.study.files import ImageFiles
-from sightline.study.running.calls import Function, Results, Task, scoring
+from sightline.study.ledger import loaded_at
+from sightline.study.running.calls import Results, Task, scoring
+from sightline.study.running.place import HERE, Place
+from sightline.study.running.remote_calls import CallWork, calls_at_once, desk_of, run_remote_calls
 from sightline.study.running.work import Done
+from sightline.study.scores import QUARANTINED, Outcome
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -64,16 +68,45 @@ def as_they_end(
         raise failure
 
 
+@dataclass(frozen=True)
+class ScoreCalls(CallWork[Task, Results]):
+    """Computing a measure that calls an endpoint, of items whose images are at an address."""
+
+    extensions: tuple[tuple[str, str]]
+    files: str
+
+    def caller(self, client: Endpoint) -> Callable[[Task], Results]:
+        from sightline.registry import configure
+
+        measure = configure(*self.extensions[0])
+        score = scoring([measure], ImageFiles(self.files), {0: loaded_at(measure, client)})
+        return lambda task: score([task])[0]
+
+    def quarantined(self, item: Task, reason: str) -> Results:
+        return (Outcome(None, QUARANTINED + reason),)
+
+
 def run_calls(
     measure: Configured,
-    function: Function,
     files: ImageFiles,
     batches: Iterator[Sequence[Task]],
     client: Endpoint,
+    place: Place = HERE,
 ) -> Generator[Done[Task, Results], None, None]:
-    """Compute a measure that calls an endpoint; every outcome is handed on as soon as it is there."""
+    """Compute a measure that calls an endpoint; every outcome is handed on as soon as it is there.
+
+    Calls are made from here, many at once: one process keeps any endpoint busy. Where a cluster is named its
+    workers make them.
+    """
     tasks = (task for batch in batches for task in batch)
-    score = scoring([measure], files, {0: function})
+    if place.on:
+        with desk_of(client, place) as line:
+            at_once = calls_at_once(client, place)
+            named = ((measure.spec.kind, str(measure)),)
+            work = ScoreCalls(line, client.settings, at_once, named, files.root)
+            yield from run_remote_calls(work, tasks, place, client)
+        return
+    score = scoring([measure], files, {0: loaded_at(measure, client)})
     for group in as_they_end(tasks, lambda task: score([task])[0], client):
         yield [task for task, _ in group], [results for _, results in group]
 

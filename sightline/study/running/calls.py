@@ -49,7 +49,7 @@ Results = tuple[Outcome, ...]
 class ScoreWork:
     """Computing measures, given by kind and name with parameters, of items whose images are at an address."""
 
-    measures: tuple[tuple[str, str], ...]
+    extensions: tuple[tuple[str, str], ...]
     files: str
     repeatable: bool = True
 
@@ -61,7 +61,7 @@ class ScoreWork:
     def load(self) -> Callable[[Sequence[Task]], list[Results]]:
         from sightline.registry import configure
 
-        measures = [configure(*each) for each in self.measures]
+        measures = [configure(*each) for each in self.extensions]
         return scoring(measures, ImageFiles(self.files))
 
     def quarantined(self, item: Task, reason: str) -> Results:

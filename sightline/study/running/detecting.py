@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
 
 from sightline.errors import DataError
 from sightline.extension import Configured, Detector
 from sightline.pictures import Picture
+from sightline.study.files import ImageFiles
 from sightline.study.running.embedding import Cached, encoders_of, loaded_over, models_of
+from sightline.study.running.place import HERE, Place, run_work
 from sightline.study.running.progress import Listener, Meter
 from sightline.study.running.validate import validated_scene
+from sightline.study.scores import QUARANTINED
 from sightline.study.study import Study
 from sightline.study.writing.detections import keep_detections, known_detections
 from sightline.study.writing.scenes import known_scenes
@@ -19,6 +23,38 @@ from sightline.study.writing.scenes import known_scenes
 BATCH = 16
 
 Scene = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class DetectWork:
+    """Detecting what is in images, given by sha256, whose files are at an address."""
+
+    extensions: tuple[tuple[str, str], ...]
+    files: str
+    repeatable: bool = True
+
+    @classmethod
+    def of(cls, detector: Configured, files: ImageFiles) -> DetectWork:
+        """The work of this detector."""
+        return cls((("detector", str(detector)),), files.root)
+
+    def load(self) -> Callable[[Sequence[str]], list[tuple[Scene | None, str | None]]]:
+        from sightline.registry import configure
+
+        detector = configure(*self.extensions[0])
+        loaded: Detector = detector.load()
+        files = ImageFiles(self.files)
+
+        def detect(contents: Sequence[str]) -> list[tuple[Scene | None, str | None]]:
+            without: dict[str, str] = {}
+            pictures = list(_readable(files, contents, without))
+            scenes = _scenes(detector, loaded, pictures)
+            return [(scenes.get(content), without.get(content)) for content in contents]
+
+        return detect
+
+    def quarantined(self, item: str, reason: str) -> tuple[Scene | None, str | None]:
+        return None, QUARANTINED + reason
 
 
 @dataclass(frozen=True)
@@ -34,7 +70,11 @@ class Detections:
 
 
 def detect_images(
-    study: Study, detector: Configured, contents: Sequence[str], listener: Listener | None = None
+    study: Study,
+    detector: Configured,
+    contents: Sequence[str],
+    listener: Listener | None = None,
+    place: Place = HERE,
 ) -> Detections:
     """What a detector sees in images of the study, by sha256: read where it is known, else computed."""
     distinct = list(dict.fromkeys(contents))
@@ -45,11 +85,22 @@ def detect_images(
     without: dict[str, str] = {}
     meter = Meter(f"{detector.short}: images", len(distinct), listener)
     meter.add(known=len(scenes))
-    loaded = loaded_over(study, detector) if missing else None
-    for start in range(0, len(missing), BATCH):
-        pictures = list(_readable(study, missing[start : start + BATCH], without))
-        scenes |= _detected(study, detector, loaded, pictures)
-        meter.add(computed=len(missing[start : start + BATCH]))
+    batches = (missing[start : start + BATCH] for start in range(0, len(missing), BATCH))
+    if place.crew and not any(encoders_of(detector)):
+        with closing(run_work(DetectWork.of(detector, study.files), batches, place)) as done:
+            for batch, results in done:
+                found = dict(zip(batch, results, strict=True))
+                rows = {content: scene for content, (scene, _) in found.items() if scene is not None}
+                without |= {content: why for content, (_, why) in found.items() if why is not None}
+                keep_detections(study, detector.identity, rows)
+                scenes |= rows
+                meter.add(computed=len(batch))
+    else:
+        loaded = loaded_over(study, detector) if missing else None
+        for batch in batches:
+            pictures = list(_readable(study.files, batch, without))
+            scenes |= _detected(study, detector, loaded, pictures)
+            meter.add(computed=len(batch))
     meter.finish()
     return Detections(scenes, without)
 
@@ -107,18 +158,24 @@ def _detected(
 ) -> dict[str, Scene]:
     if loaded is None or not pictures:
         return {}
-    seen = validated_scene(detector.spec, loaded.detect(pictures), len(pictures))
-    scenes: dict[str, Scene] = {picture.sha256: scene for picture, scene in zip(pictures, seen, strict=True)}
+    scenes = _scenes(detector, loaded, pictures)
     keep_detections(
         study, detector.identity, {each.sha256: scenes[each.sha256] for each in pictures if not each.made_up}
     )
     return scenes
 
 
-def _readable(study: Study, contents: Sequence[str], without: dict[str, str]) -> Iterator[Picture]:
+def _scenes(detector: Configured, loaded: Detector, pictures: Sequence[Picture]) -> dict[str, Scene]:
+    if not pictures:
+        return {}
+    seen = validated_scene(detector.spec, loaded.detect(pictures), len(pictures))
+    return {picture.sha256: scene for picture, scene in zip(pictures, seen, strict=True)}
+
+
+def _readable(files: ImageFiles, contents: Sequence[str], without: dict[str, str]) -> Iterator[Picture]:
     for content in contents:
         try:
-            picture = study.files.picture(content)
+            picture = files.picture(content)
             _ = picture.rgb
         except DataError as error:
             without[content] = error.what

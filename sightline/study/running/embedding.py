@@ -7,6 +7,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,10 @@ from sightline.cores import cores
 from sightline.errors import DataError, ExtensionError, StudyError
 from sightline.extension import LOADED, Configured, ImageEncoder, TextEncoder
 from sightline.pictures import Picture
+from sightline.study.files import ImageFiles
+from sightline.study.running.place import HERE, Place, run_work
 from sightline.study.running.progress import Listener, Meter
+from sightline.study.scores import QUARANTINED
 from sightline.study.study import Study
 
 if TYPE_CHECKING:
@@ -30,6 +34,45 @@ SHORT = 60
 """No encoder cuts a text of so few bytes, each a token at worst: it need not be loaded to find out."""
 
 Prepared = tuple[Any, str | None]
+Row = tuple[Any, str | None]
+"""A vector, or the reason why there is none."""
+
+
+@dataclass(frozen=True)
+class EncodeWork:
+    """Encoding images, given by sha256, whose files are at an address, or texts as they are."""
+
+    extensions: tuple[tuple[str, str], ...]
+    files: str
+    what: str
+    repeatable: bool = True
+
+    @classmethod
+    def of(cls, encoder: Configured, files: ImageFiles, what: str) -> EncodeWork:
+        """The work of this encoder."""
+        return cls((("encoder", str(encoder)),), files.root, what)
+
+    def load(self) -> Callable[[Sequence[str]], list[Row]]:
+        from sightline.registry import configure
+
+        encoder = configure(*self.extensions[0])
+        loaded = encoder.load()
+        if self.what == "text":
+            return lambda texts: [(row, None) for row in _checked(encoder, "text", loaded.text(texts), texts)]
+        files = ImageFiles(self.files)
+        prepare, encode, _ = _steps(encoder, loaded)
+        ready = _preparing(prepare, files.picture)
+
+        def rows(contents: Sequence[str]) -> list[Row]:
+            prepared = [ready(content) for content in contents]
+            good = [each for each, reason in prepared if reason is None]
+            encoded = iter(_checked(encoder, "image", encode(good), good) if good else ())
+            return [(next(encoded), None) if reason is None else (None, reason) for _, reason in prepared]
+
+        return rows
+
+    def quarantined(self, item: str, reason: str) -> Row:
+        return None, QUARANTINED + reason
 
 
 @dataclass(frozen=True)
@@ -51,26 +94,65 @@ def embed_images(
 
 
 def images_embedded(
-    study: Study, encoder: Configured, images: Sequence[str], listener: Listener | None = None
+    study: Study,
+    encoder: Configured,
+    images: Sequence[str],
+    listener: Listener | None = None,
+    place: Place = HERE,
 ) -> Embedded:
     """The vectors of images of the study, with the reasons of those that have none."""
-    return _images(study, encoder, images, study.files.picture, listener)
+    return _images(study, encoder, images, study.files.picture, listener, place).finish()
 
 
 def embed_texts(
-    study: Study, encoder: Configured, texts: Sequence[str], listener: Listener | None = None
+    study: Study,
+    encoder: Configured,
+    texts: Sequence[str],
+    listener: Listener | None = None,
+    place: Place = HERE,
 ) -> np.ndarray:
     """One row per text: read where the study holds it, computed and stored where not."""
+    return _texts(study, encoder, texts, listener, place).finish().vectors
+
+
+def encode_ahead(
+    study: Study,
+    encoder: Configured,
+    what: str,
+    items: Sequence[str],
+    listener: Listener | None,
+    place: Place,
+) -> Mapping[str, str]:
+    """Have vectors of images, by sha256, or of texts computed at a place and kept, and none of them read.
+
+    Gives the reasons of those that have none, by image or text.
+    """
+    if what == "image":
+        return _images(study, encoder, items, study.files.picture, listener, place).close()
+    without = _texts(study, encoder, items, listener, place).close()
+    return {text: without[key] for text in items if without and (key := text_hash(text)) in without}
+
+
+def _texts(
+    study: Study, encoder: Configured, texts: Sequence[str], listener: Listener | None, place: Place
+) -> _Run:
     contents = [text_hash(text) for text in texts]
     by_content = dict(zip(contents, texts, strict=True))
     run = _Run(study, encoder, "text", contents, listener)
     if run.missing:
-        loaded: TextEncoder = loaded_over(study, encoder)
         # Texts of about one length together: an encoder pads little, or fills its batches of one length.
         in_order = sorted(run.missing, key=lambda content: len(by_content[content]))
+        if _alone(encoder) and place.crew:
+            by_crew = (by_content[content] for content in in_order)
+            run.keep_from(EncodeWork.of(encoder, study.files, "text"), list(by_crew), place, text_hash)
+            return run
+        if place.crew:
+            for _, inner in encoders_of(encoder):
+                encode_ahead(study, inner, "text", [by_content[each] for each in in_order], listener, place)
+        loaded: TextEncoder = loaded_over(study, encoder)
         for batch in _cut(in_order, BATCH["text"]):
             run.keep(batch, loaded.text([by_content[content] for content in batch]))
-    return run.finish().vectors
+    return run
 
 
 def text_hash(text: str) -> str:
@@ -85,21 +167,26 @@ class Cached:
     and its reason in `without`.
     """
 
-    def __init__(self, study: Study, encoder: Configured, listener: Listener | None = None) -> None:
+    def __init__(
+        self, study: Study, encoder: Configured, listener: Listener | None = None, place: Place = HERE
+    ) -> None:
         self._study = study
         self._encoder = encoder
         self._listener = listener
+        self._place = place
         self.without: dict[str, str] = {}
 
     def text(self, texts: Sequence[str]) -> np.ndarray:
-        return embed_texts(self._study, self._encoder, texts, self._listener)
+        return embed_texts(self._study, self._encoder, texts, self._listener, self._place)
 
     def image(self, images: Sequence[Picture]) -> np.ndarray:
         if any(image.made_up for image in images):
             return self._with_made_up(images)
         by_content = {image.sha256: image for image in images}
         contents = [image.sha256 for image in images]
-        found = _images(self._study, self._encoder, contents, by_content.__getitem__, self._listener)
+        found = _images(
+            self._study, self._encoder, contents, by_content.__getitem__, self._listener, self._place
+        ).finish()
         self.without.update(found.without)
         return found.vectors
 
@@ -156,31 +243,48 @@ def _images(
     contents: Sequence[str],
     picture: Callable[[str], Picture],
     listener: Listener | None,
-) -> Embedded:
+    place: Place,
+) -> _Run:
     run = _Run(study, encoder, "image", contents, listener)
-    if run.missing:
-        loaded = loaded_over(study, encoder)
-        prepare, encode, threads = _steps(encoder, loaded)
-        # An encoder on a graphics card may take more at once.
-        size = int(getattr(loaded, "together", BATCH["image"]))
+    if not run.missing:
+        return run
+    if _alone(encoder) and place.crew:
+        run.keep_from(EncodeWork.of(encoder, study.files, "image"), run.missing, place, str)
+        return run
+    if place.crew:
+        for _, inner in encoders_of(encoder):
+            encode_ahead(study, inner, "image", run.missing, listener, place)
+    loaded = loaded_over(study, encoder)
+    prepare, encode, threads = _steps(encoder, loaded)
+    # An encoder on a graphics card may take more at once.
+    size = int(getattr(loaded, "together", BATCH["image"]))
+    # Pictures that are given are at hand already.
+    wanted = study.files.ahead(run.missing) if picture == study.files.picture else run.missing
+    for batch in _ahead(wanted, _preparing(prepare, picture), size, threads):
+        run.leave_out({content: reason for content, (_, reason) in batch if reason is not None})
+        good = [(content, ready) for content, (ready, reason) in batch if reason is None]
+        if good:
+            run.keep([content for content, _ in good], encode([ready for _, ready in good]))
+    return run
 
-        # Pictures that are given are at hand already.
-        wanted = study.files.ahead(run.missing) if picture == study.files.picture else run.missing
 
-        def work(content: str) -> Prepared:
-            try:
-                return prepare(picture(content)), None
-            except StudyError:
-                raise  # the store does not answer
-            except DataError as error:
-                return None, error.what
+def _preparing(
+    prepare: Callable[[Picture], Any], picture: Callable[[str], Picture]
+) -> Callable[[str], Prepared]:
+    def work(content: str) -> Prepared:
+        try:
+            return prepare(picture(content)), None
+        except StudyError:
+            raise  # the store does not answer
+        except DataError as error:
+            return None, error.what
 
-        for batch in _ahead(wanted, work, size, threads):
-            run.leave_out({content: reason for content, (_, reason) in batch if reason is not None})
-            good = [(content, ready) for content, (ready, reason) in batch if reason is None]
-            if good:
-                run.keep([content for content, _ in good], encode([ready for _, ready in good]))
-    return run.finish()
+    return work
+
+
+def _alone(encoder: Configured) -> bool:
+    """Whether an encoder has none inside: such a one can be loaded where there is no study."""
+    return not any(encoders_of(encoder))
 
 
 def _steps(
@@ -270,12 +374,7 @@ class _Run:
     def keep(self, contents: Sequence[str], rows: Any) -> None:
         import numpy as np
 
-        rows = np.asarray(rows)
-        if rows.ndim != 2 or len(rows) != len(contents):
-            raise ExtensionError(
-                f"{self._encoder.name} gave an array of {rows.shape} for {len(contents)} {self._what}s",
-                where=self._encoder.spec.origin,
-            )
+        rows = _checked(self._encoder, self._what, rows, contents)
         # An encoder made of others has no vector where they had none; a network may overflow on one image.
         empty = np.isnan(rows).all(axis=1)
         if empty.any() and self._what == "image":
@@ -298,22 +397,40 @@ class _Run:
             self._commit()
         self._meter.add(computed=len(contents))
 
+    def keep_from(
+        self, work: EncodeWork, items: Sequence[str], place: Place, content_of: Callable[[str], str]
+    ) -> None:
+        """Have items encoded at a place, and keep what comes back."""
+        with closing(run_work(work, _cut(items, BATCH[self._what]), place)) as done:
+            for batch, results in done:
+                rows = {content_of(item): row for item, row in zip(batch, results, strict=True)}
+                self.leave_out({content: why for content, (_, why) in rows.items() if why is not None})
+                good = {content: row for content, (row, why) in rows.items() if why is None}
+                if good:
+                    self.keep(list(good), list(good.values()))
+
     def leave_out(self, reasons: Mapping[str, str]) -> None:
         self._without.update(reasons)
         self._meter.add(computed=len(reasons))
 
+    def close(self) -> Mapping[str, str]:
+        """Commit what waits; gives the reasons of contents that have no vector."""
+        self._commit()
+        self._meter.finish()
+        return self._without
+
     def finish(self) -> Embedded:
+        """Commit what waits; gives all that was asked for."""
         import numpy as np
 
-        self._commit()
+        without = self.close()
         vectors, known = self._vectors.get(self._identity, self._contents)
         if not known.any():
             # Not even the width is known from the store: an encoder tells it by encoding nothing.
             encode = getattr(loaded_over(self._study, self._encoder), self._what)
             vectors = np.zeros((len(self._contents), encode([]).shape[1]), dtype=np.float32)
         vectors[~known] = np.nan
-        self._meter.finish()
-        return Embedded(vectors, self._without)
+        return Embedded(vectors, without)
 
     def _commit(self) -> None:
         import numpy as np
@@ -323,6 +440,20 @@ class _Run:
             self._vectors.put(self._identity, contents, np.concatenate([rows for _, rows in self._waiting]))
         self._waiting = []
         self._kept = time.monotonic()
+
+
+def _checked(encoder: Configured, what: str, rows: Any, items: Sequence[Any]) -> np.ndarray:
+    """The rows of an encoder as an array, if there is one for each item."""
+    import numpy as np
+
+    rows = np.asarray(rows)
+    if rows.ndim != 2 or len(rows) != len(items):
+        raise ExtensionError(
+            f"{encoder.name} gave an array of {rows.shape} for {len(items)} {what}s",
+            where=encoder.spec.origin,
+        )
+    found: np.ndarray = rows
+    return found
 
 
 def _cut(items: Sequence[str], size: int) -> Iterator[Sequence[str]]:

@@ -5,19 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import TypeVar
 
-from sightline.cores import cores
-from sightline.errors import MissingPackage, UsageError
+from sightline.errors import UsageError
+from sightline.study.running.on_ray import LOCAL, RayCrew, need_ray
 from sightline.study.running.work import Done, Work, run_crew, run_here
 from sightline.study.running.workers import Processes
 
 T = TypeVar("T")
 R = TypeVar("R")
 
-LOCAL = "ray"
-"""The address of a cluster that is started on this machine and ends with the run."""
 _ADDRESS = re.compile(r"(ray://)?([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]):([0-9]{1,5})")
 
 
@@ -42,7 +39,7 @@ HERE = Place()
 
 
 def place_of(on: str | None = None, workers: int | None = None, gpus: float | None = None) -> Place:
-    """The place that a user described; without a cluster, by default one process for each core."""
+    """The place that a user described: by default this process, or all that a cluster has room for."""
     address = (on or "").strip()
     if workers is not None and workers < 1:
         raise UsageError(f"{workers} workers cannot do anything", remedy="Give --workers 1 or more.")
@@ -54,7 +51,7 @@ def place_of(on: str | None = None, workers: int | None = None, gpus: float | No
                 "--gpus places the workers of a cluster, and none is named",
                 remedy="Name it: --on ray for this machine, --on ray://HOST:10001 for another.",
             )
-        return Place(cores() if workers is None else workers)
+        return Place(workers or 1)
     if gpus and gpus > 1 and gpus != int(gpus):
         raise UsageError(
             f"a worker cannot have {gpus:g} graphics cards",
@@ -66,8 +63,7 @@ def place_of(on: str | None = None, workers: int | None = None, gpus: float | No
             f"cannot read --on {on!r}",
             remedy="Write ray (on this machine), ray://HOST:10001, HOST:6379 or auto.",
         )
-    if find_spec("ray") is None:
-        raise MissingPackage("--on needs ray, not installed here", remedy='pip install "sightline[ray]"')
+    need_ray(address)
     return Place(workers or 0, address, gpus or 0.0)
 
 
@@ -76,8 +72,6 @@ def run_work(
 ) -> Generator[Done[T, R], None, None]:
     """Compute batches where the place says; their results are the same anywhere."""
     if place.on:
-        from sightline.study.running.on_ray import RayCrew
-
         return run_crew(work, batches, lambda: RayCrew(work, place.on, place.workers, place.gpus))
     if place.workers > 1:
         return run_crew(work, batches, lambda: Processes(work, place.workers))

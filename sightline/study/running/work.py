@@ -11,8 +11,9 @@ import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from statistics import median
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from sightline.errors import SightlineError
 
@@ -29,6 +30,8 @@ SLOW = 3.0
 """A batch that takes so many times the median is computed by an idle worker as well."""
 LEAST_SECONDS = 5.0
 """No batch is slow before."""
+ENOUGH = 3
+"""So many batches must be computed before one of them can be called slow."""
 
 
 class Work(Protocol[T_contra, R_co]):
@@ -48,23 +51,42 @@ class Work(Protocol[T_contra, R_co]):
         """The result of an item that is not tried again, for this reason."""
 
 
+@runtime_checkable
+class Placed(Protocol):
+    """Work that says what every machine must have that does it.
+
+    `extensions` are given by kind and name with parameters; `files` is the address of the image files.
+    """
+
+    @property
+    def extensions(self) -> Sequence[tuple[str, str]]: ...
+
+    @property
+    def files(self) -> str: ...
+
+
 Done = tuple[Sequence[T], Sequence[R]]
 """A batch, or a part of one, and its results."""
 
 
 @dataclass(frozen=True)
 class Lost:
-    """That a worker ended: why, and whether it had loaded what it needs by then."""
+    """That a worker ended, and why.
+
+    `by_batch` says whether the batch it had may be the cause, as it cannot be before the work is loaded or
+    where a machine went; `replaced` whether its number gets a new worker.
+    """
 
     reason: str
-    loaded: bool = True
+    by_batch: bool = True
+    replaced: bool = True
 
 
 Answer = Sequence[Any] | Exception | Lost
 
 
 class Crew(Protocol):
-    """Workers, by number, that compute batches; where one is lost, the next batch gets a new one.
+    """Workers, by number, that compute batches; one that is lost is replaced when it is given a batch again.
 
     `depth` batches may wait at each worker; `spread` says that workers differ, so that an idle one is worth
     asking for what another is slow at.
@@ -121,20 +143,24 @@ def run_crew(
 
     After a failure no further batch is started, but those under way still come back before it is raised.
     """
+    first = next(batches, None)
+    if first is None:
+        # Nothing is left to do: nobody is needed for it.
+        return
     crew = hire()
-    shift = _Shift(crew, work, batches)
+    shift = _Shift(crew, work, chain([first], batches))
     try:
         shift.hand_out()
         while shift.under_way:
-            for worker, ticket, answer in crew.answers(shift.patience()):
-                done = shift.settle(worker, ticket, answer)
-                # Handed out before the answer is stored: a worker need not wait for the disk.
-                shift.hand_out()
-                if done is not None:
-                    yield done
+            done = [shift.settle(*answer) for answer in crew.answers(shift.patience())]
+            # Handed out before the answers are stored: a worker need not wait for the disk. And after all of
+            # them are settled: that a worker is lost may be said after what it answered before.
             shift.hand_out()
+            yield from (each for each in done if each is not None)
+            yield from shift.set_aside()
         if shift.failure is not None:
             raise shift.failure
+        yield from shift.set_aside(at_end=True)
     finally:
         crew.close()
 
@@ -148,20 +174,24 @@ class _Shift:
         self._work = work
         self._batches = batches
         self._again: deque[_Order] = deque()
-        self._queues: list[deque[int]] = [deque() for _ in range(crew.size)]
+        self._queues: dict[int, deque[int]] = {number: deque() for number in range(crew.size)}
         self._orders: dict[int, _Order] = {}
         self._tickets = 0
+        self._exhausted = False
         self._took: deque[float] = deque(maxlen=100)
-        self._computed = self._quarantined = self._stillborn = 0
+        self._aside: list[Done[Any, Any]] = []
+        self._computed = self._quarantined = self._blameless = 0
 
     @property
     def under_way(self) -> bool:
-        return any(not order.done for order in self._orders.values())
+        """Whether anything is still to come back, or to be handed out as soon as a worker has room."""
+        left = self.failure is None and (bool(self._again) or not self._exhausted)
+        return left or any(not order.done for order in self._orders.values())
 
     def hand_out(self) -> None:
         """Give every worker that has room its next batch: first one batch each, then those that wait."""
         for depth in range(1, self.crew.depth + 1):
-            for worker, queue in enumerate(self._queues):
+            for worker, queue in self._queues.items():
                 if len(queue) < depth and self.failure is None:
                     order = self._next(worker)
                     if order is None:
@@ -169,11 +199,14 @@ class _Shift:
                     self._give(worker, order)
 
     def _next(self, worker: int) -> _Order | None:
-        if self._again:
-            return self._again.popleft()
+        while self._again:
+            order = self._again.popleft()
+            if not order.done:
+                return order
         batch = next(self._batches, None)
         if batch is not None:
             return _Order(batch)
+        self._exhausted = True
         return self._slow(worker)
 
     def _slow(self, worker: int) -> _Order | None:
@@ -182,17 +215,18 @@ class _Shift:
         if limit is None or self._queues[worker]:
             return None
         now = time.monotonic()
-        waiting = [o for o in self._orders.values() if len(o.tickets) == 1 and now - o.since > limit]
+        orders = [order for order in self._orders.values() if not order.done]
+        waiting = [order for order in orders if len(order.tickets) == 1 and now - order.since > limit]
         return min(waiting, key=lambda order: order.since, default=None)
 
     def _limit(self) -> float | None:
-        if not self.crew.spread or not self._work.repeatable or len(self._took) < 3:
+        if not self.crew.spread or not self._work.repeatable or len(self._took) < ENOUGH:
             return None
         return max(LEAST_SECONDS, SLOW * median(self._took))
 
     def patience(self) -> float | None:
         """How long to wait for answers before a slow worker is worth a thought."""
-        return None if self._limit() is None or all(self._queues) else LEAST_SECONDS / 2
+        return None if self._limit() is None or all(self._queues.values()) else LEAST_SECONDS / 2
 
     def _give(self, worker: int, order: _Order) -> None:
         self._tickets += 1
@@ -214,8 +248,11 @@ class _Shift:
                 behind.tickets.discard(waiting)
                 self._put_back(behind)
             self._queues[worker].clear()
-            return self._lost(order, answer)
-        self._stillborn = 0
+            self._lost(order, answer)
+            if not answer.replaced:
+                self._leave(worker, answer.reason)
+            return None
+        self._blameless = 0
         if order.done:
             return None
         if isinstance(answer, Exception):
@@ -226,38 +263,51 @@ class _Shift:
         self._computed += len(order.batch)
         return order.batch, answer
 
+    def set_aside(self, at_end: bool = False) -> list[Done[Any, Any]]:
+        """What is quarantined, once it is clear that it is the items and not the workers."""
+        if not at_end and self._quarantined > self._computed:
+            return []
+        aside, self._aside = self._aside, []
+        return aside
+
     def _put_back(self, order: _Order) -> None:
         if not order.done and not order.tickets:
             order.since = 0.0
             self._again.append(order)
 
-    def _lost(self, order: _Order, lost: Lost) -> Done[Any, Any] | None:
-        if not lost.loaded:
-            self._stillborn += 1
-            if self._stillborn >= TRIES * self.crew.size:
-                self.failure = self.failure or _ended(lost.reason, "before they had loaded what they need")
-                return None
+    def _leave(self, worker: int, reason: str) -> None:
+        del self._queues[worker]
+        if not self._queues:
+            self.failure = self.failure or _ended(reason, "and none is left")
+
+    def _lost(self, order: _Order, lost: Lost) -> None:
+        if not lost.by_batch:
+            self._blameless += 1
+            if self._blameless >= TRIES * self.crew.size:
+                self.failure = self.failure or _ended(lost.reason, "before they had computed anything")
             self._put_back(order)
-            return None
+            return
+        order.tries += 1
         if order.done or order.tickets:
-            return None
-        tries = order.tries + 1
+            return
         if len(order.batch) > 1:
             # One of them may have ended the worker: alone, it cannot take the others along.
-            self._again.extend(_Order([item], tries) for item in order.batch)
-            return None
-        if tries < TRIES:
-            self._again.append(_Order(order.batch, tries))
-            return None
+            self._again.extend(_Order([item], order.tries) for item in order.batch)
+        elif order.tries < TRIES:
+            self._put_back(order)
+        else:
+            self._quarantine(order.batch, lost.reason)
+
+    def _quarantine(self, batch: Sequence[Any], reason: str) -> None:
         self._quarantined += 1
         if self._quarantined >= HOPELESS and self._quarantined > self._computed:
-            self.failure = self.failure or _ended(lost.reason, f"on {self._quarantined} items")
-        said = f"its worker ended {TRIES} times while it was computed ({lost.reason})"
-        return order.batch, [self._work.quarantined(order.batch[0], said)]
+            self.failure = self.failure or _ended(reason, f"on {self._quarantined} items")
+        said = f"its worker ended {TRIES} times while it was computed ({reason})"
+        self._aside.append((batch, [self._work.quarantined(batch[0], said)]))
 
 
 def _ended(reason: str, when: str) -> SightlineError:
     return SightlineError(
-        f"worker processes ended unexpectedly ({reason}) {when}",
+        f"workers ended unexpectedly ({reason}) {when}",
         remedy="What was computed is kept. Run again, with --workers 1 if it happens again.",
     )

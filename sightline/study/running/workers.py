@@ -135,15 +135,14 @@ def _serve(work: Work[Any, Any], parent: int, line: Connection) -> None:
             batch = line.recv()
         except (EOFError, OSError):
             return
-        answer: Answer
         try:
             if function is None:
                 function = work.load()
                 line.send(LOADED)
-            answer = list(function(batch))
+            # Within, since what cannot be sent is an error of the work as well.
+            line.send(list(function(batch)))
         except Exception as error:
-            answer = carried(error, "a worker process")
-        line.send(answer)
+            line.send(carried(error, "a worker process"))
 
 
 def prepare_worker() -> None:

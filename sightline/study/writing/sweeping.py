@@ -34,7 +34,7 @@ class DiskUse:
 
 @dataclass(frozen=True)
 class Unused:
-    """Files that nothing refers to: below the root of the study's files, and what is made in its own folder."""
+    """Files that nothing refers to: below the root of the files, and what is made in the study's folder."""
 
     places: Mapping[str, Entry]
     local: Collection[Path]

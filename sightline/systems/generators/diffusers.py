@@ -25,6 +25,7 @@ PRECISIONS = ("float32", "float16", "bfloat16")
     licence="Apache-2.0",
     extra="diffusers",
     parallel=False,
+    repeatable=True,
 )
 def diffusers(
     prompts: Sequence[Prompt],

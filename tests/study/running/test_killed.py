@@ -54,6 +54,7 @@ def {name}(images, *, pause: float = 0.004):
 # `before` it begins, or `after` it has ended.
 SCORE = """
 import os, signal, sys
+from sightline.study.running.place import Place
 from sightline.study.running.run import run
 from sightline.registry import find_measure
 from sightline.study import scores
@@ -80,7 +81,7 @@ if moment == "inside":
 elif moment in ("before", "after"):
     scores.write_several = ending(scores.write_several, moment == "after")
 with open_study(home) as study:
-    run(study, find_measure(measure), workers=int(workers), batch=int(batch), worth=0)
+    run(study, find_measure(measure), place=Place(int(workers)), batch=int(batch), worth=0)
 """
 
 

@@ -19,6 +19,7 @@ from sightline.pictures import decode
 from sightline.records import Answer, Image, ImageKey, Prompt, PromptKey
 from sightline.registry import find_measure
 from sightline.study import reading
+from sightline.study.running.place import Place
 from sightline.study.running.progress import Progress
 from sightline.study.running.run import run, run_together
 from sightline.study.schema import database
@@ -288,7 +289,7 @@ def test_a_broken_promise_stops_the_run_and_keeps_what_was_done(
     measure = define("of_image", name, body, within="0, 1")
     study = greys([*range(100, 115), 4])
     with pytest.raises(ExtensionError, match=f"{name}: result 0 is 2.0, outside its range"):
-        run(study, measure, workers=workers, batch=1, worth=0)
+        run(study, measure, place=Place(workers), batch=1, worth=0)
     assert values(study, measure) == [0.5] * 15
 
 
@@ -305,13 +306,13 @@ def test_an_item_that_ends_its_workers_is_quarantined_and_the_rest_computed(
 ) -> None:
     deadly = define("of_image", "deadly", DEADLY.format(limit=10))
     study = greys([*range(100, 120), 4, 130])
-    ran = run(study, deadly, workers=2, batch=4, worth=0)
+    ran = run(study, deadly, place=Place(2), batch=4, worth=0)
     found = reading.scores(study, deadly.identity)
     assert found.height == 22 and found["value"].null_count() == 1
     ((reason, n),) = ran.reasons.items()
     assert n == 1 and reason == "quarantined: its worker ended 3 times while it was computed (exit code 7)"
     # Known by now: it ends no worker again.
-    again = run(study, deadly, workers=2, batch=4, worth=0)
+    again = run(study, deadly, place=Place(2), batch=4, worth=0)
     assert again.known == 22 and again.computed == 0 and again.reasons == ran.reasons
 
 
@@ -320,7 +321,7 @@ def test_a_measure_that_ends_every_worker_stops_the_run(define: Define, greys: G
     deadly = define("of_image", "deadlier", DEADLY.format(limit=100))
     study = greys([200, *range(20, 40)])
     with pytest.raises(SightlineError, match=r"ended unexpectedly \(exit code 7\) on 5 items") as raised:
-        run(study, deadly, workers=2, batch=1, worth=0)
+        run(study, deadly, place=Place(2), batch=1, worth=0)
     assert "What was computed is kept" in raised.value.remedy
     computed = [value for value in values(study, deadly) if value is not None]
     assert computed == pytest.approx([200], abs=0.1)
@@ -333,7 +334,7 @@ def test_results_do_not_depend_on_workers_or_batches(tmp_path: Path, filled: Fil
     tables = []
     for n, (workers, batch) in enumerate([(1, 1), (1, 7), (1, None), (2, 3), (3, 1)]):
         study = filled(tmp_path / f"s{n}", files)
-        ran = run(study, find_measure("sharpness"), workers=workers, batch=batch, worth=0)
+        ran = run(study, find_measure("sharpness"), place=Place(workers), batch=batch, worth=0)
         assert ran.computed == 41 and sum(ran.reasons.values()) == 1
         tables.append((rows(study, "score"), rows(study, "evidence"), ran.reasons))
     assert len(tables[0][0]) == 41
@@ -370,7 +371,7 @@ def test_the_same_on_postgresql(
     late = tmp_path / "late.png"
     late.write_bytes(grey_png(41))
     for study, workers in zip(studies, (1, 2), strict=True):
-        ran = run(study, measure, workers=workers, batch=2, worth=0)
+        ran = run(study, measure, place=Place(workers), batch=2, worth=0)
         assert (ran.computed, ran.reasons) == (13, {"not a readable image (unknown format)": 1})
         put(study, [Image(ImageKey("pictures", "late"), str(late))], "2")
         assert run(study, measure).computed == 0
@@ -415,6 +416,6 @@ def test_an_image_is_embedded_once_a_study_in_however_many_sets_it_is(
     study = filled(tmp_path / "s", files, *told)
     for name in ("pairwise_mean", "k_expected"):
         measure = find_measure(f"{name}(distance=embedding(encoder=seeing))")
-        run(study, measure, workers=2, worth=0)
+        run(study, measure, place=Place(2), worth=0)
         assert reading.scores(study, measure.identity).height == 5
     assert len(seen()) == len(set(seen())) == 3
