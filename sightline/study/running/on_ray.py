@@ -14,6 +14,7 @@ import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.util import find_spec
 from typing import Any
 
@@ -246,9 +247,11 @@ def join(on: str, workers: int = 0) -> Any:
         }
     elif on != "auto":
         _probe(on)
-    failure = _bounded(
-        lambda: ray.init(**arguments, log_to_driver=False, logging_level="ERROR", namespace="sightline")
+    attempt = partial(
+        ray.init, **arguments, log_to_driver=False, logging_level="ERROR", namespace="sightline"
     )
+    # What is started here ends with the thread that started it: that must be this one.
+    failure = _failure(attempt) if on == LOCAL else _bounded(partial(_failure, attempt))
     if failure:
         raise Unreachable(
             f"cannot join the Ray cluster: {failure}",
@@ -259,20 +262,22 @@ def join(on: str, workers: int = 0) -> Any:
     return ray
 
 
-def _bounded(call: Callable[[], object]) -> str:
-    """Make a call that may never return; gives why it failed."""
-    failed: list[str] = []
+def _failure(call: Callable[[], object]) -> str:
+    """Why a call failed; nothing where it did not."""
+    try:
+        call()
+    except (Exception, SystemExit) as error:
+        return _first(error)
+    return ""
 
-    def attempt() -> None:
-        try:
-            call()
-        except (Exception, SystemExit) as error:
-            failed.append(_first(error))
 
-    thread = threading.Thread(target=attempt, daemon=True)
+def _bounded(call: Callable[[], str]) -> str:
+    """What a call gives that may never return."""
+    given: list[str] = []
+    thread = threading.Thread(target=lambda: given.append(call()), daemon=True)
     thread.start()
     thread.join(JOIN_SECONDS)
-    return f"it did not answer within {JOIN_SECONDS:g} s" if thread.is_alive() else "".join(failed)
+    return given[0] if given else f"it did not answer within {JOIN_SECONDS:g} s"
 
 
 def leave() -> None:
