@@ -208,7 +208,7 @@ def _evidence(study: Study, measure_id: int, inputs: set[int]) -> dict[int, dict
         rows = connection.execute(
             text(
                 "SELECT c.inputs, e.json FROM wanted w "
-                f"{'CROSS ' if study.engine.dialect.name == 'sqlite' else ''}JOIN score c ON c.measure_id = :measure AND c.inputs = w.inputs "
+                f"JOIN score c {'INDEXED BY score_by_inputs' if study.engine.dialect.name == 'sqlite' else ''} ON c.measure_id = :measure AND c.inputs = w.inputs "
                 "JOIN evidence e ON e.measure_id = c.measure_id AND e.prompt_id = c.prompt_id "
                 "AND e.system_id = c.system_id AND e.image_id = c.image_id"
             ),

@@ -390,9 +390,10 @@ def look_up(
         if isinstance(table.c[name].type, JSON):
             cells[at] = f"CAST({cells[at]} AS TEXT)"
     same = " AND ".join(f't."{name}" = w."{name}"' for name in by)
-    # SQLite keeps the order of a CROSS JOIN: few keys looked up in a large table, never the table read through.
-    join = "JOIN" if connection.dialect.name == "postgresql" else "CROSS JOIN"
-    return fetch(connection, f'SELECT {", ".join(cells)} FROM wanted w {join} "{table.name}" t ON {same}')
+    # SQLite would rather walk all scores of a measure, by the primary key, for each of the keys.
+    by_index = table.name == "score" and list(by) == ["measure_id", "inputs"]
+    how = "INDEXED BY score_by_inputs" if by_index and connection.dialect.name == "sqlite" else ""
+    return fetch(connection, f'SELECT {", ".join(cells)} FROM wanted w JOIN "{table.name}" t {how} ON {same}')
 
 
 def matching(
