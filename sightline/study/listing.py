@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sightline.study.contents import NAME_ONLY, current_inputs
+from sightline.study.reading import ANSWERS as ANSWERS_BY_ID
 from sightline.study.reading import (
     LATEST,
     Readable,
@@ -37,32 +38,36 @@ QUESTION = "q.name, q.scale, q.low, q.high, q.step, q.direction"
 QUESTION_COLUMNS = "question scale scale_low:float scale_high:float scale_step:float direction"
 
 
+CAST = (
+    "SELECT q.name, a.panel || '/' || a.name, s.prompt_id, s.system_id, s.image_id, j.value, j.n, "
+    "j.item_id, j.repetition, j.took_ms, s.system_b, s.image_b, s.image_c "
+    "FROM judgement j JOIN question q ON q.id = j.question_id JOIN item s ON s.id = j.item_id "
+    "LEFT JOIN annotator a ON a.id = j.annotator_id "
+    f"WHERE {LATEST} ORDER BY j.id",
+    "question annotator prompt_id:int system_id:int image_id:int value:float n:int item_id:int "
+    "repetition:int took_ms:int system_b:int image_b:int image_c:int",
+)
+
+
 def judgements(study: Readable) -> pl.DataFrame:
     """Every judgement with the parts of its item as ids: the latest revisions that have a value."""
-    return frame(
-        study,
-        "SELECT q.name, a.panel || '/' || a.name, s.prompt_id, s.system_id, s.image_id, j.value, j.n, "
-        "j.item_id, j.repetition, j.took_ms, s.system_b, s.image_b, s.image_c "
-        "FROM judgement j JOIN question q ON q.id = j.question_id JOIN item s ON s.id = j.item_id "
-        "LEFT JOIN annotator a ON a.id = j.annotator_id "
-        f"WHERE {LATEST} ORDER BY j.id",
-        "question annotator prompt_id:int system_id:int image_id:int value:float n:int item_id:int "
-        "repetition:int took_ms:int system_b:int image_b:int image_c:int",
-    )
+    return frame(study, *CAST)
+
+
+SETTLED = (
+    "SELECT q.name, e.rule, s.prompt_id, s.system_id, s.image_id, t.value, t.low, t.high, t.item_id, "
+    "t.settlement_id, s.system_b, s.image_b FROM truth t "
+    "JOIN settlement e ON e.id = t.settlement_id JOIN question q ON q.id = e.question_id "
+    "JOIN item s ON s.id = t.item_id WHERE t.value IS NOT NULL "
+    "ORDER BY t.settlement_id, t.item_id",
+    "question rule prompt_id:int system_id:int image_id:int value:float low:float high:float "
+    "item_id:int settlement_id:int system_b:int image_b:int",
+)
 
 
 def truths(study: Readable) -> pl.DataFrame:
     """The truths of every settlement with the parts of their items as ids."""
-    return frame(
-        study,
-        "SELECT q.name, e.rule, s.prompt_id, s.system_id, s.image_id, t.value, t.low, t.high, t.item_id, "
-        "t.settlement_id, s.system_b, s.image_b FROM truth t "
-        "JOIN settlement e ON e.id = t.settlement_id JOIN question q ON q.id = e.question_id "
-        "JOIN item s ON s.id = t.item_id WHERE t.value IS NOT NULL "
-        "ORDER BY t.settlement_id, t.item_id",
-        "question rule prompt_id:int system_id:int image_id:int value:float low:float high:float "
-        "item_id:int settlement_id:int system_b:int image_b:int",
-    )
+    return frame(study, *SETTLED)
 
 
 def named_links(study: Readable) -> pl.DataFrame:
@@ -489,6 +494,37 @@ def captioned(study: Readable) -> pl.DataFrame:
         "SELECT image_id, count(*) FROM caption GROUP BY image_id ORDER BY image_id",
         "image_id:int captions:int",
     )
+
+
+def scanned(study: Readable, table: str) -> Iterator[pl.DataFrame]:
+    """The answers, images, judgements or truths of a study in parts, with ids, as rules look at them."""
+    if table == "images":
+        query = (
+            "SELECT i.id, c.name, i.name, i.sha256, i.width, i.height, i.defect, "
+            "(SELECT count(*) FROM caption t WHERE t.image_id = i.id) FROM image i "
+            "JOIN collection c ON c.id = i.collection_id ORDER BY i.id"
+        )
+        columns = "image_id:int collection name sha256 width:int height:int defect captions:int"
+        return frames(study, query, columns)
+    if table == "answers":
+        return frames(study, *ANSWERS_BY_ID, kind="")
+    return frames(study, *{"judgements": CAST, "truths": SETTLED}[table])
+
+
+def scanned_scores(study: Readable, identity: str) -> Iterator[pl.DataFrame]:
+    """The scores of a measure of images in parts, of what the study holds now, with their evidence as JSON."""
+    query = (
+        "SELECT m.kind, r.inputs, r.prompt_id, r.system_id, r.image_id, r.value, r.reason, "
+        "CAST(e.json AS TEXT) FROM score r JOIN measure m ON m.id = r.measure_id LEFT JOIN evidence e "
+        "ON e.measure_id = r.measure_id AND e.prompt_id = r.prompt_id AND e.system_id = r.system_id "
+        "AND e.image_id = r.image_id WHERE m.identity = :identity "
+        "ORDER BY r.prompt_id, r.system_id, r.image_id"
+    )
+    columns = (
+        "kind inputs:int prompt_id:int system_id:int image_id:int value:float reason evidence"
+    )
+    stored = frames(study, query, columns, identity=identity)
+    return (current_scores(study, part).drop("kind", "inputs") for part in stored)
 
 
 def evidence(study: Readable, identity: str) -> pl.DataFrame:

@@ -186,17 +186,18 @@ def captions(study: Readable) -> pl.DataFrame:
     )
 
 
+ANSWERS = (
+    "SELECT a.system_id, s.name, a.prompt_id, a.position, a.image_id, i.sha256, a.score, a.seed, "
+    "a.failure "
+    "FROM answer a JOIN system s ON s.id = a.system_id LEFT JOIN image i ON i.id = a.image_id "
+    "WHERE (:kind = '' OR s.kind = :kind) ORDER BY a.system_id, a.prompt_id, a.position",
+    "system_id:int system prompt_id:int position:int image_id:int sha256 score:float seed:int failure",
+)
+
+
 def answers(study: Readable, kind: str | None = None) -> pl.DataFrame:
     """Every answer with its system and its image's content hash; `kind` keeps generators or retrievers."""
-    return frame(
-        study,
-        "SELECT a.system_id, s.name, a.prompt_id, a.position, a.image_id, i.sha256, a.score, a.seed, "
-        "a.failure "
-        "FROM answer a JOIN system s ON s.id = a.system_id LEFT JOIN image i ON i.id = a.image_id "
-        "WHERE (:kind = '' OR s.kind = :kind) ORDER BY a.system_id, a.prompt_id, a.position",
-        "system_id:int system prompt_id:int position:int image_id:int sha256 score:float seed:int failure",
-        kind=kind or "",
-    )
+    return frame(study, *ANSWERS, kind=kind or "")
 
 
 def questions(study: Readable, within: Connection | None = None) -> list[tuple[int, Question]]:

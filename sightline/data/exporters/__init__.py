@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from sightline.errors import UsageError
+from sightline.parquet import spilled
 
 if TYPE_CHECKING:
     import polars as pl
@@ -67,13 +68,10 @@ def write_parquet(
 
     `group` is the number of rows that are read together, `about` what the file says of itself.
     """
-    import polars as pl
-
     first, second = next(frames), next(frames, None)
     if second is None:
         first.write_parquet(file, row_group_size=group, metadata=about)
         return
     with TemporaryDirectory(dir=file.parent, prefix=f"{file.name}.") as aside:
-        for number, part in enumerate(chain((first, second), frames)):
-            part.write_ipc(Path(aside) / f"{number:09d}")
-        pl.scan_ipc(Path(aside) / "*").sink_parquet(file, row_group_size=group or ROW_GROUP, metadata=about)
+        rows = spilled(chain((first, second), frames), Path(aside) / "parts")
+        rows.sink_parquet(file, row_group_size=group or ROW_GROUP, metadata=about)
