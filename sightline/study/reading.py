@@ -108,7 +108,7 @@ def frames(study: Readable, query: str, columns: str, **values: Any) -> Iterator
     with database.reading(study.engine) as connection:
         # On PostgreSQL a cursor of the server: the driver would fetch all rows before the first is seen.
         found = connection.execute(text(query), values, execution_options={"yield_per": ROWS})
-        for rows in found.partitions():
+        for rows in found.partitions(ROWS):
             empty = False
             yield pl.DataFrame([tuple(row) for row in rows], schema=schema, orient="row")
     if empty:
