@@ -1,6 +1,6 @@
 """Studies of any size for benchmarks and tests: drawn images, answers of systems, votes of annotators.
 
-    python benchmarks/drawn_studies.py FOLDER [--answers 10000] [--contents 10000] [--prompts 1000] [--systems 10]
+    python benchmarks/drawn_studies.py FOLDER [--answers 10000] [--contents 10000] [--prompts 1000] ...
 
 Every answer has an image of its own name; `contents` of them differ, the others repeat one of these under
 another name. Rows go through the loader in bulk; pictures are put next to it and named afterwards, since an

@@ -3,11 +3,11 @@
     python benchmarks/growth.py [--along images prompts systems annotators] [--only import ...] [--json FILE]
     python benchmarks/growth.py --million FOLDER [--answers 1000000]
 
-Each command runs in a process of its own on studies of four sizes along one axis, the others held. Time is that
-of the processor, which other work on the machine changes little; memory is the peak of the process. Both
-are fitted as n to the power of b on logarithms (ordinary least squares; the interval is that of Student's t with
-2 degrees of freedom). Of memory the peak of the same command on the smallest study is given as a ratio too:
-an exponent near 0 over a large constant says little.
+Each command runs in a process of its own on studies of four sizes along one axis, the others held. Time is
+that of the processor, which other work on the machine changes little; memory is the peak of the process.
+Both are fitted as n to the power of b on logarithms (ordinary least squares; the interval is that of
+Student's t with 2 degrees of freedom). Of memory the peak on the largest study is given as a ratio to that on
+the smallest too: an exponent near 0 over a large constant says little.
 
 --million scores 1,000,000 images over 100,000 contents by sharpness, and a tenth of it in the same run.
 """
@@ -130,7 +130,8 @@ def million(folder: Path, answers: int) -> None:
         build(folder / str(n), size).close()
         seconds, megabytes = measured("score", str(folder / str(n)), "sharpness")
         peaks.append(megabytes)
-        print(f"{n:,} images over {size.contents:,} contents: {seconds:.0f} s of the processor, {megabytes:.0f} MB")
+        print(f"{n:,} images over {size.contents:,} contents:", end=" ")
+        print(f"{seconds:.0f} s of the processor, {megabytes:.0f} MB", flush=True)
     print(f"peak memory {peaks[1] / peaks[0]:.2f} times that of a tenth (bound 1.2)")
 
 
@@ -146,7 +147,8 @@ def main() -> None:
     if chosen.million:
         million(chosen.million, chosen.answers)
         return
-    print("| along | command | time at the largest | exponent of time | peak | exponent of memory | peak, ratio |")
+    columns = ("along", "command", "time at the largest", "exponent", "peak", "exponent", "ratio of peaks")
+    print(f"| {' | '.join(columns)} |")
     print("|---|---|---|---|---|---|---|")
     everything = {}
     for axis in chosen.along:

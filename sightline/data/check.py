@@ -240,7 +240,7 @@ class _Material:
         key = measure or name
         if key not in self._scanned:
             if measure:
-                parts = listing.scanned_scores(self._study, self._identity(measure))
+                parts = listing.current_parts(self._study, self._identity(measure))
             else:
                 parts = listing.scanned(self._study, name)
             self._scanned[key] = spilled(parts, self._aside / str(len(self._scanned)))

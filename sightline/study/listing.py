@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sightline.study.contents import NAME_ONLY, current_inputs
 from sightline.study.reading import ANSWERS as ANSWERS_BY_ID
 from sightline.study.reading import (
     LATEST,
@@ -487,15 +486,6 @@ def computed_for_checks(study: Readable) -> set[str]:
     return noted - {str(note["measure"]) for what, note in events(study, "score") if what == "asked"}
 
 
-def captioned(study: Readable) -> pl.DataFrame:
-    """How many captions each image with captions has."""
-    return frame(
-        study,
-        "SELECT image_id, count(*) FROM caption GROUP BY image_id ORDER BY image_id",
-        "image_id:int captions:int",
-    )
-
-
 def scanned(study: Readable, table: str) -> Iterator[pl.DataFrame]:
     """The answers, images, judgements or truths of a study in parts, with ids, as rules look at them."""
     if table == "images":
@@ -511,8 +501,8 @@ def scanned(study: Readable, table: str) -> Iterator[pl.DataFrame]:
     return frames(study, *{"judgements": CAST, "truths": SETTLED}[table])
 
 
-def scanned_scores(study: Readable, identity: str) -> Iterator[pl.DataFrame]:
-    """The scores of a measure of images in parts, of what the study holds now, with their evidence as JSON."""
+def current_parts(study: Readable, identity: str) -> Iterator[pl.DataFrame]:
+    """The scores of a measure in parts, of what the study holds now, with their evidence as JSON."""
     query = (
         "SELECT m.kind, r.inputs, r.prompt_id, r.system_id, r.image_id, r.value, r.reason, "
         "CAST(e.json AS TEXT) FROM score r JOIN measure m ON m.id = r.measure_id LEFT JOIN evidence e "
@@ -520,9 +510,7 @@ def scanned_scores(study: Readable, identity: str) -> Iterator[pl.DataFrame]:
         "AND e.image_id = r.image_id WHERE m.identity = :identity "
         "ORDER BY r.prompt_id, r.system_id, r.image_id"
     )
-    columns = (
-        "kind inputs:int prompt_id:int system_id:int image_id:int value:float reason evidence"
-    )
+    columns = "kind inputs:int prompt_id:int system_id:int image_id:int value:float reason evidence"
     stored = frames(study, query, columns, identity=identity)
     return (current_scores(study, part).drop("kind", "inputs") for part in stored)
 
@@ -540,9 +528,8 @@ def evidence(study: Readable, identity: str) -> pl.DataFrame:
 
 def unscored_images(study: Readable, identity: str) -> int:
     """How many images with a file have no score of this measure of an image, or that of another content."""
-    with database.reading(study.engine) as connection:
-        now = current_inputs(connection, "of_image") or {}
-    return sum(inputs != NAME_ONLY for inputs in now.values()) - scores(study, identity).height
+    ((held,),) = fetch_rows(study, "SELECT count(*) FROM image WHERE sha256 IS NOT NULL")
+    return int(held) - sum(part.height for part in current_parts(study, identity))
 
 
 def votes_by_question(study: Readable) -> dict[str, int]:
