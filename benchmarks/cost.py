@@ -95,17 +95,17 @@ def _scored(folder: Path, n: int) -> float:
 
 EXAMPLE = Work(
     images=10_000_000,
-    seconds=[0.0002] * 5,
-    decode=0.0006,
-    keep=0.0001,
+    seconds=[0.002] * 5,
+    decode=0.0013,
+    keep=0.00023,
     workers=16,
     price_an_hour=0.05,
-    image_bytes=100_000,
-    score_bytes=120,
+    image_bytes=50_000,
+    score_bytes=70,
     vector_bytes=2_048,
     price_a_gigabyte_month=0.02,
 )
-"""Light measures of small images on 16 cores; every figure is to be replaced by the reader's own."""
+"""Light measures of images of 512 px on 16 cores; docs/scale.md says which figures were measured."""
 
 
 def main() -> None:

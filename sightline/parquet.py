@@ -95,7 +95,7 @@ def parquet_frames(
 
 
 def spilled(frames: Iterable[polars.DataFrame], folder: Path) -> polars.LazyFrame:
-    """Frames, of which one at a time is in memory, written to files of a folder; read as they are asked for."""
+    """Frames, one in memory at a time, written to files of a folder and read as they are asked for."""
     import polars
 
     folder.mkdir()

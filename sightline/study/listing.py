@@ -16,7 +16,6 @@ from sightline.study.reading import (
     frame,
     frames,
     images,
-    scores,
 )
 from sightline.study.schema import database, tables
 

@@ -205,10 +205,11 @@ def _evidence(study: Study, measure_id: int, inputs: set[int]) -> dict[int, dict
         return {}
     with database.reading(study.engine) as connection:
         database.matching(connection, [("inputs", "BIGINT")], [(value,) for value in inputs])
+        by_index = "INDEXED BY score_by_inputs" if connection.dialect.name == "sqlite" else ""
         rows = connection.execute(
             text(
                 "SELECT c.inputs, e.json FROM wanted w "
-                f"JOIN score c {'INDEXED BY score_by_inputs' if study.engine.dialect.name == 'sqlite' else ''} ON c.measure_id = :measure AND c.inputs = w.inputs "
+                f"JOIN score c {by_index} ON c.measure_id = :measure AND c.inputs = w.inputs "
                 "JOIN evidence e ON e.measure_id = c.measure_id AND e.prompt_id = c.prompt_id "
                 "AND e.system_id = c.system_id AND e.image_id = c.image_id"
             ),

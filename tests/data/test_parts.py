@@ -1,4 +1,4 @@
-"""Exports and checks read a study in parts: the results do not depend on how many, nor does memory on its size."""
+"""Exports and checks read a study in parts: neither results nor memory depend on how many there are."""
 
 from __future__ import annotations
 
