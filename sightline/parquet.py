@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -92,6 +92,18 @@ def parquet_frames(
             )
         yield frame
         start += frame.height
+
+
+def spilled(frames: Iterable[polars.DataFrame], folder: Path) -> polars.LazyFrame:
+    """Frames, one in memory at a time, written to files of a folder and read as they are asked for."""
+    import polars
+
+    folder.mkdir()
+    for number, part in enumerate(frames):
+        # The first also where it is empty: it has the columns.
+        if part.height or not number:
+            part.write_parquet(folder / f"{number:09d}.parquet", compression="lz4", statistics=False)
+    return polars.scan_parquet(folder / "*.parquet", glob=True)
 
 
 def _size(path: Path, where: str) -> int:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
 import polars as pl
@@ -13,6 +15,7 @@ from sightline import registry
 from sightline.errors import ExtensionError, SightlineError, StudyError, UsageError, near
 from sightline.estimate import plural
 from sightline.extension import Configured, Extension
+from sightline.parquet import spilled
 from sightline.records import Finding, Question
 from sightline.rendering.result import Result
 from sightline.rendering.tables import Column, Table
@@ -161,8 +164,9 @@ def _found(
     off: Sequence[tuple[str, str]],
     strict: bool = False,
 ) -> Check:
-    material = _Material(study, measures)
-    findings = [found for rule in rules for found in _apply(rule, material)]
+    with TemporaryDirectory(prefix="sightline-check-") as aside:
+        material = _Material(study, measures, Path(aside))
+        findings = [found for rule in rules for found in _apply(rule, material)]
     findings.sort(key=lambda found: SEVERITIES.index(found.finding.severity))
     return Check(findings, off, _checked(reading.counts(study), rules), strict)
 
@@ -229,9 +233,21 @@ def _checked(counts: Mapping[str, int], active: Sequence[Configured]) -> str:
 class _Material:
     """The study as rules see it; see checks.Material."""
 
-    def __init__(self, study: Study, measures: Mapping[str, Configured]) -> None:
+    def __init__(self, study: Study, measures: Mapping[str, Configured], aside: Path) -> None:
         self._study = study
         self._measures = measures
+        self._aside = aside
+        self._scanned: dict[str, pl.LazyFrame] = {}
+
+    def scan(self, name: str, measure: str = "") -> pl.LazyFrame:
+        key = measure or name
+        if key not in self._scanned:
+            if measure:
+                parts = listing.current_parts(self._study, self._identity(measure))
+            else:
+                parts = listing.scanned(self._study, name)
+            self._scanned[key] = spilled(parts, self._aside / str(len(self._scanned)))
+        return self._scanned[key]
 
     @cached_property
     def prompts(self) -> pl.DataFrame:
@@ -245,17 +261,13 @@ class _Material:
     def systems(self) -> pl.DataFrame:
         return reading.systems(self._study)
 
-    @cached_property
+    @property
     def answers(self) -> pl.DataFrame:
-        return reading.answers(self._study)
+        return self.scan("answers").collect()
 
-    @cached_property
+    @property
     def images(self) -> pl.DataFrame:
-        import polars as pl
-
-        captions = listing.captioned(self._study)
-        joined = reading.images(self._study).join(captions, on="image_id", how="left", maintain_order="left")
-        return joined.with_columns(pl.col("captions").fill_null(0))
+        return self.scan("images").collect()
 
     @cached_property
     def questions(self) -> Sequence[Question]:
@@ -267,21 +279,21 @@ class _Material:
 
         return rules(self._study).relevance
 
-    @cached_property
+    @property
     def judgements(self) -> pl.DataFrame:
-        return listing.judgements(self._study)
+        return self.scan("judgements").collect()
 
-    @cached_property
+    @property
     def truths(self) -> pl.DataFrame:
-        return listing.truths(self._study)
+        return self.scan("truths").collect()
 
     def scores(self, measure: str) -> pl.DataFrame:
+        return self.scan("scores", measure).collect()
+
+    def _identity(self, measure: str) -> str:
         if measure not in self._measures:
             raise ExtensionError(
                 f"a rule asks for scores of {measure!r}, which it does not declare",
                 remedy=f'Write @check(measures=("{measure}",), ...).',
             )
-        identity = self._measures[measure].identity
-        scores = reading.scores(self._study, identity)
-        evidence = listing.evidence(self._study, identity).drop("prompt_id")
-        return scores.join(evidence, on="image_id", how="left", maintain_order="left")
+        return self._measures[measure].identity

@@ -6,6 +6,7 @@ import json
 import shlex
 import shutil
 import tarfile
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,6 +39,8 @@ from sightline.study.writing.translations import translations
 from sightline.verbs import argument, option, verb
 
 STUDY = "study"
+UNSETTLED = "unsettled"
+"""The table of items without consensus, which goes along with the truths."""
 NOTES = "notes.txt"
 """The file in which an exporter with its own layout notes what it had to leave out or change."""
 
@@ -117,28 +120,27 @@ def export(
     chosen += [each for each in with_rounds if "rounds" in chosen and each not in chosen]
     if not exporter.spec.details["suffix"]:
         return _own_layout(study, exporter, folder, chosen)
-    frames: dict[str, pl.DataFrame] = {}
-    for name in chosen:
-        frames[name] = TABLES[name](study)
-        if name == "truths" and (unsettled := _unsettled(study)).height:
-            frames["unsettled"] = unsettled
-    if not any(frame.height for frame in frames.values()):
+    if "truths" in chosen and listing.unsettled(study):
+        chosen.insert(chosen.index("truths") + 1, UNSETTLED)
+    contents = _Tables(study, chosen)
+    if not any(next(contents.parts(name)).height for name in chosen):
         reading.need_prompts(study)
+    contents.rows.clear()
 
     def write() -> list[Path]:
-        made = list(exporter.load()(frames, folder))
+        made = list(exporter.load()(contents, folder))
         if tables is None and (study.home / SETTINGS_FILE).is_file():
             # Without these rules and questions, the truth of the imported study would differ.
             (folder / SETTINGS_FILE).write_text(portable_settings(study), "utf-8")
             made.append(folder / SETTINGS_FILE)
             made += _copy_named_files(study, folder)
-        rows = {f"{name}{suffix}": frame.height for name, frame in frames.items()}
+        rows = {f"{name}{suffix}": contents.rows[name] for name in chosen}
         _leave_note(folder, rows, _left_behind(study, chosen))
         return [*made, folder / EXPORT_NOTE]
 
     suffix = str(exporter.spec.details["suffix"])
     written = _written(write, folder)
-    rows = {name: frame.height for name, frame in frames.items()}
+    rows = {name: contents.rows[name] for name in chosen}
     left = _left_behind(study, chosen)
     return Export(exporter.short, str(folder), [str(path) for path in written], rows, _warned(left))
 
@@ -200,21 +202,46 @@ def _leave_note(folder: Path, rows: Mapping[str, int], left: str) -> None:
     (folder / EXPORT_NOTE).write_text(json.dumps(note, ensure_ascii=False, indent=1) + "\n", "utf-8")
 
 
-class _LazyTables(Mapping[str, "pl.DataFrame"]):
-    """Tables that are read when an exporter asks for them: few exporters want all; and the images' bytes."""
+class _Tables(Mapping[str, "pl.DataFrame"]):
+    """Tables that are read when an exporter asks for them, whole or in parts; and the images' bytes."""
 
     def __init__(self, study: Study, names: Sequence[str]) -> None:
         self._study = study
         self._names = names
+        self.rows: Counter[str] = Counter()
+        """That were read of each table."""
 
     def __getitem__(self, name: str) -> pl.DataFrame:
+        return pl.concat(self.parts(name))
+
+    def parts(self, name: str) -> Iterator[pl.DataFrame]:
+        """The rows of a table as frames, read as they are asked for; at least one."""
         if name not in self._names:
             raise KeyError(name)
-        return TABLES[name](self._study)
+        self.rows[name] = 0
+        return self._counted(name)
+
+    def _counted(self, name: str) -> Iterator[pl.DataFrame]:
+        read = _unsettled if name == UNSETTLED else TABLES[name]
+        for part in read(self._study):
+            self.rows[name] += part.height
+            yield part
 
     def picture(self, sha256: str) -> bytes:
         """The bytes of an image by its content hash."""
         return self._study.files.read(sha256)
+
+    def described(self, keys: Sequence[tuple[str, str]]) -> dict[tuple[str, str], listing.Described]:
+        """What the tables say of these images, given by collection and name."""
+        found = listing.described_images(self._study, keys)
+        without = {"images": {"sha256": None}, "captions": {"captions": []}, "image_tags": {"tags": {}}}
+        lacking = {field: none for name, fields in without.items() for field, none in fields.items()
+                   if name not in self._names}  # fmt: skip
+        return {key: each._replace(**lacking) for key, each in found.items()} if lacking else found
+
+    def unanswered(self) -> Iterator[pl.DataFrame]:
+        """Images that are no answer, by collection and name, in parts."""
+        return listing.unanswered_images(self._study) if "images" in self._names else iter(())
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)
@@ -225,7 +252,7 @@ class _LazyTables(Mapping[str, "pl.DataFrame"]):
 
 def _own_layout(study: Study, exporter: Configured, folder: Path, tables: Sequence[str]) -> Export:
     reading.need_prompts(study)
-    written = _written(lambda: exporter.load()(_LazyTables(study, tables), folder), folder)
+    written = _written(lambda: exporter.load()(_Tables(study, tables), folder), folder)
     notes = [line for path in written if path.name == NOTES for line in path.read_text("utf-8").splitlines()]
     rows = {}
     for path in written:
@@ -336,31 +363,33 @@ def study_prompts(study: Study) -> pl.DataFrame:
     return table
 
 
-def _answers(study: Study) -> pl.DataFrame:
-    table, settings = listing.named_answers(study)
-    names = dict.fromkeys(name for each in settings if each for name in each)
-    for name in names:
-        cells = [None if not each or name not in each else setting_cell(each[name]) for each in settings]
-        table = table.with_columns(pl.Series(f"settings.{name}", cells, dtype=pl.String))
-    return table
+def _answers(study: Study) -> Iterator[pl.DataFrame]:
+    names = listing.setting_names(study)
+    for table in listing.answer_parts(study):
+        settings = [None if cell is None else json.loads(cell) for cell in table["settings"]] if names else []
+        table = table.drop("settings")
+        for name in names:
+            cells = [None if not each or name not in each else setting_cell(each[name]) for each in settings]
+            table = table.with_columns(pl.Series(f"settings.{name}", cells, dtype=pl.String))
+        yield table
 
 
-def _judgements(study: Study) -> pl.DataFrame:
-    return _one_collection(listing.named_judgements(study)).with_columns(pl.col("control") == 1)
+def _judgements(study: Study) -> Iterator[pl.DataFrame]:
+    return (part.with_columns(pl.col("control") == 1) for part in listing.judgement_parts(study))
 
 
 def _round_items(study: Study) -> pl.DataFrame:
     return _one_collection(listing.named_round_items(study)).with_columns(pl.col("control") == 1)
 
 
-def _truths(study: Study) -> pl.DataFrame:
-    return _one_collection(listing.named_truths(study)).drop_nulls("value").drop("reason")
+def _truths(study: Study) -> Iterator[pl.DataFrame]:
+    return (part.drop_nulls("value").drop("reason") for part in listing.truth_parts(study))
 
 
-def _unsettled(study: Study) -> pl.DataFrame:
+def _unsettled(study: Study) -> Iterator[pl.DataFrame]:
     """Items without consensus: no truth to import again, but their reasons are exported."""
-    table = _one_collection(listing.named_truths(study)).filter(pl.col("value").is_null())
-    return table.drop("value", "low", "high")
+    without = pl.col("value").is_null()
+    return (part.filter(without).drop("value", "low", "high") for part in listing.truth_parts(study))
 
 
 def _one_collection(table: pl.DataFrame) -> pl.DataFrame:
@@ -423,27 +452,32 @@ def _predictions(study: Study) -> pl.DataFrame:
     return pl.concat(parts)
 
 
-TABLES: Mapping[str, Callable[[Study], pl.DataFrame]] = {
-    "prompts": study_prompts,
-    "tags": listing.named_tags,
-    "links": listing.named_links,
-    "systems": lambda study: reading.systems(study).select("system", "kind", "collection"),
+def _whole(read: Callable[[Study], pl.DataFrame]) -> Callable[[Study], Iterator[pl.DataFrame]]:
+    """A table that is read at once: it has a row per prompt, system or round, not per answer."""
+    return lambda study: iter((read(study),))
+
+
+TABLES: Mapping[str, Callable[[Study], Iterator[pl.DataFrame]]] = {
+    "prompts": _whole(study_prompts),
+    "tags": lambda study: reading.frames(study, *listing.TAGS),
+    "links": _whole(listing.named_links),
+    "systems": _whole(lambda study: reading.systems(study).select("system", "kind", "collection")),
     "answers": _answers,
-    "images": listing.named_images,
-    "image_tags": listing.named_image_tags,
-    "captions": listing.named_captions,
-    "scenes": _scenes,
-    "references": _references,
-    "questions": _questions,
-    "annotators": listing.named_annotators,
-    "controls": lambda study: _one_collection(listing.named_controls(study)),
-    "rounds": listing.named_rounds,
-    "round_items": _round_items,
-    "tasks": listing.named_tasks,
-    "remarks": listing.named_remarks,
+    "images": listing.image_parts,
+    "image_tags": lambda study: reading.frames(study, *listing.IMAGE_TAGS),
+    "captions": lambda study: reading.frames(study, *listing.CAPTIONS),
+    "scenes": _whole(_scenes),
+    "references": _whole(_references),
+    "questions": _whole(_questions),
+    "annotators": _whole(listing.named_annotators),
+    "controls": _whole(lambda study: _one_collection(listing.named_controls(study))),
+    "rounds": _whole(listing.named_rounds),
+    "round_items": _whole(_round_items),
+    "tasks": _whole(listing.named_tasks),
+    "remarks": _whole(listing.named_remarks),
     "judgements": _judgements,
     "truths": _truths,
-    "scores": listing.named_scores,
-    "predictions": _predictions,
+    "scores": listing.score_parts,
+    "predictions": _whole(_predictions),
 }
 """Tasks before judgements: who judges meanwhile leaves answers without their task, never the reverse."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import Connection, text
 
-from sightline.study.contents import NAME_ONLY, current_inputs
+from sightline.study.reading import ANSWERS as ANSWERS_BY_ID
 from sightline.study.reading import (
     LATEST,
     Readable,
@@ -16,10 +16,10 @@ from sightline.study.reading import (
     decoded,
     fetch_rows,
     frame,
+    frames,
     images,
-    scores,
 )
-from sightline.study.schema import database
+from sightline.study.schema import database, tables
 
 if TYPE_CHECKING:
     import polars as pl
@@ -38,32 +38,36 @@ QUESTION = "q.name, q.scale, q.low, q.high, q.step, q.direction"
 QUESTION_COLUMNS = "question scale scale_low:float scale_high:float scale_step:float direction"
 
 
+CAST = (
+    "SELECT q.name, a.panel || '/' || a.name, s.prompt_id, s.system_id, s.image_id, j.value, j.n, "
+    "j.item_id, j.repetition, j.took_ms, s.system_b, s.image_b, s.image_c "
+    "FROM judgement j JOIN question q ON q.id = j.question_id JOIN item s ON s.id = j.item_id "
+    "LEFT JOIN annotator a ON a.id = j.annotator_id "
+    f"WHERE {LATEST} ORDER BY j.id",
+    "question annotator prompt_id:int system_id:int image_id:int value:float n:int item_id:int "
+    "repetition:int took_ms:int system_b:int image_b:int image_c:int",
+)
+
+
 def judgements(study: Readable) -> pl.DataFrame:
     """Every judgement with the parts of its item as ids: the latest revisions that have a value."""
-    return frame(
-        study,
-        "SELECT q.name, a.panel || '/' || a.name, s.prompt_id, s.system_id, s.image_id, j.value, j.n, "
-        "j.item_id, j.repetition, j.took_ms, s.system_b, s.image_b, s.image_c "
-        "FROM judgement j JOIN question q ON q.id = j.question_id JOIN item s ON s.id = j.item_id "
-        "LEFT JOIN annotator a ON a.id = j.annotator_id "
-        f"WHERE {LATEST} ORDER BY j.id",
-        "question annotator prompt_id:int system_id:int image_id:int value:float n:int item_id:int "
-        "repetition:int took_ms:int system_b:int image_b:int image_c:int",
-    )
+    return frame(study, *CAST)
+
+
+SETTLED = (
+    "SELECT q.name, e.rule, s.prompt_id, s.system_id, s.image_id, t.value, t.low, t.high, t.item_id, "
+    "t.settlement_id, s.system_b, s.image_b FROM truth t "
+    "JOIN settlement e ON e.id = t.settlement_id JOIN question q ON q.id = e.question_id "
+    "JOIN item s ON s.id = t.item_id WHERE t.value IS NOT NULL "
+    "ORDER BY t.settlement_id, t.item_id",
+    "question rule prompt_id:int system_id:int image_id:int value:float low:float high:float "
+    "item_id:int settlement_id:int system_b:int image_b:int",
+)
 
 
 def truths(study: Readable) -> pl.DataFrame:
     """The truths of every settlement with the parts of their items as ids."""
-    return frame(
-        study,
-        "SELECT q.name, e.rule, s.prompt_id, s.system_id, s.image_id, t.value, t.low, t.high, t.item_id, "
-        "t.settlement_id, s.system_b, s.image_b FROM truth t "
-        "JOIN settlement e ON e.id = t.settlement_id JOIN question q ON q.id = e.question_id "
-        "JOIN item s ON s.id = t.item_id WHERE t.value IS NOT NULL "
-        "ORDER BY t.settlement_id, t.item_id",
-        "question rule prompt_id:int system_id:int image_id:int value:float low:float high:float "
-        "item_id:int settlement_id:int system_b:int image_b:int",
-    )
+    return frame(study, *SETTLED)
 
 
 def named_links(study: Readable) -> pl.DataFrame:
@@ -94,14 +98,64 @@ def named_images(study: Readable) -> pl.DataFrame:
     return images(study).drop("image_id").rename({"name": "image"})
 
 
+def image_parts(study: Readable) -> Iterator[pl.DataFrame]:
+    """The same in parts."""
+    query = (
+        "SELECT c.name, i.name, i.sha256, i.width, i.height, i.defect FROM image i "
+        "JOIN collection c ON c.id = i.collection_id ORDER BY i.id"
+    )
+    return frames(study, query, "collection image sha256 width:int height:int defect")
+
+
+class Described(NamedTuple):
+    """What is said of an image: its content, its captions, and tags that hold whatever prompt it answers."""
+
+    sha256: str | None
+    captions: list[str]
+    tags: dict[str, str]
+
+
+def described_images(study: Readable, keys: Sequence[tuple[str, str]]) -> dict[tuple[str, str], Described]:
+    """What is said of these images, given by collection and name."""
+    found: dict[tuple[str, str], Described] = {}
+    with database.reading(study.engine) as connection:
+        homes = dict(database.fetch(connection, "SELECT name, id FROM collection"))
+        ids = [(homes[home], name) for home, name in dict.fromkeys(keys)]
+        names = {key: home for home, key in homes.items()}
+        rows = database.look_up(connection, tables.image, ["collection_id", "name"], ids, ["id", "sha256"])
+        of_id = {}
+        for home, name, key, sha256 in rows:
+            of_id[int(key)] = found[names[home], name] = Described(sha256, [], {})
+        wanted = [database.id_list(connection, list(of_id))]
+        among = database.among(connection, "image_id")
+        query = f"SELECT image_id, text FROM caption WHERE {among} ORDER BY image_id, n"
+        for key, caption in database.fetch(connection, query, wanted):
+            of_id[int(key)].captions.append(caption)
+        query = f"SELECT image_id, name, value FROM image_tag WHERE prompt_id = 0 AND {among} ORDER BY 1, 2"
+        for key, name, value in database.fetch(connection, query, wanted):
+            of_id[int(key)].tags[name] = value
+    return found
+
+
+def unanswered_images(study: Readable) -> Iterator[pl.DataFrame]:
+    """Images that no system answered with, in parts."""
+    query = (
+        "SELECT c.name, i.name FROM image i JOIN collection c ON c.id = i.collection_id "
+        "WHERE NOT EXISTS (SELECT 1 FROM answer a WHERE a.image_id = i.id) ORDER BY i.id"
+    )
+    return frames(study, query, "collection image")
+
+
+TAGS = (
+    "SELECT p.suite, p.ref, t.name, t.value FROM prompt_tag t JOIN prompt p ON p.id = t.prompt_id "
+    "ORDER BY t.prompt_id, t.name",
+    "suite prompt_id name value",
+)
+
+
 def named_tags(study: Readable) -> pl.DataFrame:
     """Every tag with the id of its prompt in its suite."""
-    return frame(
-        study,
-        "SELECT p.suite, p.ref, t.name, t.value FROM prompt_tag t JOIN prompt p ON p.id = t.prompt_id "
-        "ORDER BY t.prompt_id, t.name",
-        "suite prompt_id name value",
-    )
+    return frame(study, *TAGS)
 
 
 def answer_settings(study: Readable, name: str = "") -> pl.DataFrame:
@@ -125,56 +179,96 @@ def answer_settings(study: Readable, name: str = "") -> pl.DataFrame:
     return pl.DataFrame(kept, schema=kinds, orient="row")
 
 
+ANSWERS = (
+    "SELECT p.suite, p.ref, p.text, y.name, y.kind, a.position, c.name, i.name, a.score, a.seed, "
+    "a.failure, CAST(o.json AS TEXT) FROM answer a JOIN prompt p ON p.id = a.prompt_id "
+    "JOIN system y ON y.id = a.system_id "
+    "LEFT JOIN image i ON i.id = a.image_id LEFT JOIN collection c ON c.id = i.collection_id "
+    "LEFT JOIN settings o ON o.id = a.settings_id ORDER BY a.system_id, a.prompt_id, a.position",
+    "suite prompt_id prompt system kind position:int collection image score:float seed:int failure settings",
+)
+
+
 def named_answers(study: Readable) -> tuple[pl.DataFrame, list[Mapping[str, Any] | None]]:
     """Every answer by names, and the settings each was made with."""
-    found = frame(
-        study,
-        "SELECT p.suite, p.ref, p.text, y.name, y.kind, a.position, c.name, i.name, a.score, a.seed, "
-        "a.failure, CAST(o.json AS TEXT) FROM answer a JOIN prompt p ON p.id = a.prompt_id "
-        "JOIN system y ON y.id = a.system_id "
-        "LEFT JOIN image i ON i.id = a.image_id LEFT JOIN collection c ON c.id = i.collection_id "
-        "LEFT JOIN settings o ON o.id = a.settings_id ORDER BY a.system_id, a.prompt_id, a.position",
-        "suite prompt_id prompt system kind position:int collection image score:float seed:int failure "
-        "settings",
-    )
+    found = frame(study, *ANSWERS)
     settings = [None if cell is None else json.loads(cell) for cell in found["settings"]]
     return found.drop("settings"), settings
 
 
+def answer_parts(study: Readable) -> Iterator[pl.DataFrame]:
+    """Every answer by names, in parts, with its settings as JSON."""
+    return frames(study, *ANSWERS)
+
+
+def setting_names(study: Readable) -> list[str]:
+    """The settings that answers were made with, in the order in which answers name them."""
+    query = (
+        "SELECT CAST(o.json AS TEXT) FROM answer a JOIN settings o ON o.id = a.settings_id "
+        "ORDER BY a.system_id, a.prompt_id, a.position"
+    )
+    cells = (
+        cell for part in frames(study, query, "cell") for cell in part["cell"].unique(maintain_order=True)
+    )
+    return list(dict.fromkeys(name for cell in cells for name in json.loads(cell)))
+
+
+CAPTIONS = (
+    "SELECT c.name, i.name, t.text FROM caption t JOIN image i ON i.id = t.image_id "
+    "JOIN collection c ON c.id = i.collection_id ORDER BY t.image_id, t.n",
+    "collection image caption",
+)
+
+
 def named_captions(study: Readable) -> pl.DataFrame:
     """Every caption with the collection and name of its image."""
-    return frame(
-        study,
-        "SELECT c.name, i.name, t.text FROM caption t JOIN image i ON i.id = t.image_id "
-        "JOIN collection c ON c.id = i.collection_id ORDER BY t.image_id, t.n",
-        "collection image caption",
-    )
+    return frame(study, *CAPTIONS)
+
+
+IMAGE_TAGS = (
+    "SELECT c.name, i.name, p.suite, p.ref, t.name, t.value FROM image_tag t "
+    "JOIN image i ON i.id = t.image_id JOIN collection c ON c.id = i.collection_id "
+    "LEFT JOIN prompt p ON p.id = t.prompt_id ORDER BY t.image_id, t.prompt_id, t.name",
+    "collection image suite prompt_id tag value",
+)
 
 
 def named_image_tags(study: Readable) -> pl.DataFrame:
     """Every tag of every image, with the prompt where it holds of the image as the answer to that one."""
-    return frame(
-        study,
-        "SELECT c.name, i.name, p.suite, p.ref, t.name, t.value FROM image_tag t "
-        "JOIN image i ON i.id = t.image_id JOIN collection c ON c.id = i.collection_id "
-        "LEFT JOIN prompt p ON p.id = t.prompt_id ORDER BY t.image_id, t.prompt_id, t.name",
-        "collection image suite prompt_id tag value",
-    )
+    return frame(study, *IMAGE_TAGS)
+
+
+JUDGEMENTS = (
+    f"SELECT {QUESTION}, {ITEM}, a.panel, a.name, j.value, j.skipped, j.n, j.repetition, j.revision, "
+    "j.group_name, j.session, j.control, j.took_ms, j.at FROM judgement j "
+    f"JOIN question q ON q.id = j.question_id {ITEM_JOINS.format(of='j')} "
+    "LEFT JOIN annotator a ON a.id = j.annotator_id "
+    "WHERE :r = 0 OR j.task_id IN (SELECT id FROM task WHERE round_id = :r) ORDER BY j.id",
+    f"{QUESTION_COLUMNS} {ITEM_COLUMNS} panel annotator value:float skipped n:int repetition:int "
+    "revision:int group session control:int took_ms:int time",
+)
 
 
 def named_judgements(study: Readable, round_id: int | None = None) -> pl.DataFrame:
     """Every judgement as it was given, revisions and skipped items included; of one round if named."""
-    return frame(
-        study,
-        f"SELECT {QUESTION}, {ITEM}, a.panel, a.name, j.value, j.skipped, j.n, j.repetition, j.revision, "
-        "j.group_name, j.session, j.control, j.took_ms, j.at FROM judgement j "
-        f"JOIN question q ON q.id = j.question_id {ITEM_JOINS.format(of='j')} "
-        "LEFT JOIN annotator a ON a.id = j.annotator_id "
-        "WHERE :r = 0 OR j.task_id IN (SELECT id FROM task WHERE round_id = :r) ORDER BY j.id",
-        f"{QUESTION_COLUMNS} {ITEM_COLUMNS} panel annotator value:float skipped n:int repetition:int "
-        "revision:int group session control:int took_ms:int time",
-        r=round_id or 0,
+    return frame(study, *JUDGEMENTS, r=round_id or 0)
+
+
+def judgement_parts(study: Readable) -> Iterator[pl.DataFrame]:
+    """Every judgement in parts, without the columns of a second and third collection that none needs."""
+    spare = _spare_collections(study, "judgement")
+    return (part.drop(spare) for part in frames(study, *JUDGEMENTS, r=0))
+
+
+def _spare_collections(study: Readable, table: str) -> list[str]:
+    """The columns of further collections that a table does not need: images of an item are of the first."""
+    query = (
+        f"SELECT 1 FROM {table} j JOIN item s ON s.id = j.item_id JOIN image o ON o.id = s.{{part}} "
+        "LEFT JOIN image i ON i.id = s.image_id "
+        "WHERE s.{part} <> 0 AND o.collection_id <> coalesce(i.collection_id, 0) LIMIT 1"
     )
+    parts = {"collection_b": "image_b", "collection_c": "image_c"}
+    return [name for name, part in parts.items() if not fetch_rows(study, query.format(part=part))]
 
 
 def named_annotators(study: Readable) -> pl.DataFrame:
@@ -267,16 +361,44 @@ def named_remarks(study: Readable) -> pl.DataFrame:
     )
 
 
+NEWEST = "SELECT max(n.id) FROM settlement n GROUP BY n.question_id, n.rule"
+TRUTHS = (
+    f"SELECT {QUESTION}, {ITEM}, t.value, t.low, t.high, t.n, e.rule, t.reason FROM truth t "
+    "JOIN settlement e ON e.id = t.settlement_id JOIN question q ON q.id = e.question_id "
+    f"{ITEM_JOINS.format(of='t')} WHERE e.id IN ({NEWEST}) ORDER BY t.settlement_id, t.item_id",
+    f"{QUESTION_COLUMNS} {ITEM_COLUMNS} value:float low:float high:float n:int rule reason",
+)
+
+
 def named_truths(study: Readable) -> pl.DataFrame:
     """The truths of the newest settlement of each question and rule, with the reason where there is none."""
-    return frame(
-        study,
-        f"SELECT {QUESTION}, {ITEM}, t.value, t.low, t.high, t.n, e.rule, t.reason FROM truth t "
-        "JOIN settlement e ON e.id = t.settlement_id JOIN question q ON q.id = e.question_id "
-        f"{ITEM_JOINS.format(of='t')} WHERE e.id IN (SELECT max(n.id) FROM settlement n "
-        "GROUP BY n.question_id, n.rule) ORDER BY t.settlement_id, t.item_id",
-        f"{QUESTION_COLUMNS} {ITEM_COLUMNS} value:float low:float high:float n:int rule reason",
-    )
+    return frame(study, *TRUTHS)
+
+
+def truth_parts(study: Readable) -> Iterator[pl.DataFrame]:
+    """The same in parts, without the columns of a second and third collection that none needs."""
+    newest = f"(SELECT * FROM truth WHERE settlement_id IN ({NEWEST}))"
+    spare = _spare_collections(study, newest)
+    return (part.drop(spare) for part in frames(study, *TRUTHS))
+
+
+def unsettled(study: Readable) -> bool:
+    """Whether there is an item without consensus in a settlement that `named_truths` reads."""
+    query = f"SELECT 1 FROM truth WHERE value IS NULL AND settlement_id IN ({NEWEST}) LIMIT 1"
+    return bool(fetch_rows(study, query))
+
+
+SCORES = (
+    "SELECT m.kind, r.inputs, r.prompt_id, r.system_id, r.image_id, m.spec, m.direction, p.suite, p.ref, "
+    "y.name, c.name, i.name, r.value, r.reason, m.version, m.identity, CAST(e.json AS TEXT), r.source_id "
+    "FROM score r JOIN measure m ON m.id = r.measure_id LEFT JOIN prompt p ON p.id = r.prompt_id "
+    "LEFT JOIN system y ON y.id = r.system_id LEFT JOIN image i ON i.id = r.image_id "
+    "LEFT JOIN collection c ON c.id = i.collection_id LEFT JOIN evidence e "
+    "ON e.measure_id = r.measure_id AND e.prompt_id = r.prompt_id AND e.system_id = r.system_id "
+    "AND e.image_id = r.image_id ORDER BY r.measure_id, r.prompt_id, r.system_id, r.image_id",
+    "kind inputs:int prompt_id:int system_id:int image_id:int measure direction suite ref system "
+    "collection image value:float reason version:int identity evidence imported:int",
+)
 
 
 def named_scores(study: Readable) -> pl.DataFrame:
@@ -285,22 +407,18 @@ def named_scores(study: Readable) -> pl.DataFrame:
     Which measure it is (kind, version, identity), the hash of what was scored (inputs) and the evidence let
     it come back; `imported` is the number of the import that a score from elsewhere came with.
     """
-    stored = frame(
-        study,
-        "SELECT m.kind, r.inputs, r.prompt_id, r.system_id, r.image_id, m.spec, m.direction, p.suite, p.ref, "
-        "y.name, c.name, i.name, r.value, r.reason, m.version, m.identity, CAST(e.json AS TEXT), r.source_id "
-        "FROM score r JOIN measure m ON m.id = r.measure_id LEFT JOIN prompt p ON p.id = r.prompt_id "
-        "LEFT JOIN system y ON y.id = r.system_id LEFT JOIN image i ON i.id = r.image_id "
-        "LEFT JOIN collection c ON c.id = i.collection_id LEFT JOIN evidence e "
-        "ON e.measure_id = r.measure_id AND e.prompt_id = r.prompt_id AND e.system_id = r.system_id "
-        "AND e.image_id = r.image_id ORDER BY r.measure_id, r.prompt_id, r.system_id, r.image_id",
-        "kind inputs:int prompt_id:int system_id:int image_id:int measure direction suite ref system "
-        "collection image value:float reason version:int identity evidence imported:int",
-    ).with_row_index("place")
-    current = current_scores(study, stored).sort("place")
+    import polars as pl
+
+    return pl.concat(score_parts(study))
+
+
+def score_parts(study: Readable) -> Iterator[pl.DataFrame]:
+    """The same in parts."""
     names = ("measure", "direction", "suite", "ref", "system", "collection", "image", "value", "reason")
     more = ("kind", "version", "identity", "inputs", "evidence", "imported")
-    return current.select(*names, *more).rename({"ref": "prompt_id"})
+    for stored in frames(study, *SCORES):
+        current = current_scores(study, stored.with_row_index("place")).sort("place")
+        yield current.select(*names, *more).rename({"ref": "prompt_id"})
 
 
 def imported_measures(study: Readable) -> dict[str, list[str]]:
@@ -378,13 +496,33 @@ def computed_for_checks(study: Readable) -> set[str]:
     return noted - {str(note["measure"]) for what, note in events(study, "score") if what == "asked"}
 
 
-def captioned(study: Readable) -> pl.DataFrame:
-    """How many captions each image with captions has."""
-    return frame(
-        study,
-        "SELECT image_id, count(*) FROM caption GROUP BY image_id ORDER BY image_id",
-        "image_id:int captions:int",
+def scanned(study: Readable, table: str) -> Iterator[pl.DataFrame]:
+    """The answers, images, judgements or truths of a study in parts, with ids, as rules look at them."""
+    if table == "images":
+        query = (
+            "SELECT i.id, c.name, i.name, i.sha256, i.width, i.height, i.defect, "
+            "(SELECT count(*) FROM caption t WHERE t.image_id = i.id) FROM image i "
+            "JOIN collection c ON c.id = i.collection_id ORDER BY i.id"
+        )
+        columns = "image_id:int collection name sha256 width:int height:int defect captions:int"
+        return frames(study, query, columns)
+    if table == "answers":
+        return frames(study, *ANSWERS_BY_ID, kind="")
+    return frames(study, *{"judgements": CAST, "truths": SETTLED}[table])
+
+
+def current_parts(study: Readable, identity: str) -> Iterator[pl.DataFrame]:
+    """The scores of a measure in parts, of what the study holds now, with their evidence as JSON."""
+    query = (
+        "SELECT m.kind, r.inputs, r.prompt_id, r.system_id, r.image_id, r.value, r.reason, "
+        "CAST(e.json AS TEXT) FROM score r JOIN measure m ON m.id = r.measure_id LEFT JOIN evidence e "
+        "ON e.measure_id = r.measure_id AND e.prompt_id = r.prompt_id AND e.system_id = r.system_id "
+        "AND e.image_id = r.image_id WHERE m.identity = :identity "
+        "ORDER BY r.prompt_id, r.system_id, r.image_id"
     )
+    columns = "kind inputs:int prompt_id:int system_id:int image_id:int value:float reason evidence"
+    stored = frames(study, query, columns, identity=identity)
+    return (current_scores(study, part).drop("kind", "inputs") for part in stored)
 
 
 def evidence(study: Readable, identity: str) -> pl.DataFrame:
@@ -400,9 +538,8 @@ def evidence(study: Readable, identity: str) -> pl.DataFrame:
 
 def unscored_images(study: Readable, identity: str) -> int:
     """How many images with a file have no score of this measure of an image, or that of another content."""
-    with database.reading(study.engine) as connection:
-        now = current_inputs(connection, "of_image") or {}
-    return sum(inputs != NAME_ONLY for inputs in now.values()) - scores(study, identity).height
+    ((held,),) = fetch_rows(study, "SELECT count(*) FROM image WHERE sha256 IS NOT NULL")
+    return int(held) - sum(part.height for part in current_parts(study, identity))
 
 
 def votes_by_question(study: Readable) -> dict[str, int]:

@@ -32,6 +32,8 @@ TABLES = (
 )
 
 
+ROWS = 10_000
+"""That are in memory at once where a table is read in parts."""
 UNREVISED = (
     "(j.annotator_id IS NULL OR NOT EXISTS "
     "(SELECT 1 FROM judgement k WHERE k.annotator_id = j.annotator_id AND k.question_id = j.question_id "
@@ -89,15 +91,28 @@ def frame(study: Readable, query: str, columns: str, **values: Any) -> pl.DataFr
     key = (study.engine, query, *sorted(values.items()))
     if known is not None and key in known:
         return known[key]
-    types = {"": pl.String, "int": pl.Int64, "float": pl.Float64}
-    named = (column.partition(":") for column in columns.split())
-    schema = {name: types[kind] for name, _, kind in named}
-    read = pl.DataFrame(
-        [tuple(row) for row in fetch_rows(study, query, **values)], schema=schema, orient="row"
-    )
+    read = pl.concat(frames(study, query, columns, **values))
     if known is not None:
         known[key] = read
     return read
+
+
+def frames(study: Readable, query: str, columns: str, **values: Any) -> Iterator[pl.DataFrame]:
+    """The same as frames of at most ROWS rows, read as they are asked for; at least one, maybe empty."""
+    import polars as pl
+
+    types = {"": pl.String, "int": pl.Int64, "float": pl.Float64}
+    named = (column.partition(":") for column in columns.split())
+    schema = {name: types[kind] for name, _, kind in named}
+    empty = True
+    with database.reading(study.engine) as connection:
+        # On PostgreSQL a cursor of the server: the driver would fetch all rows before the first is seen.
+        found = connection.execute(text(query), values, execution_options={"yield_per": ROWS})
+        for rows in found.partitions(ROWS):
+            empty = False
+            yield pl.DataFrame([tuple(row) for row in rows], schema=schema, orient="row")
+    if empty:
+        yield pl.DataFrame(schema=schema)
 
 
 def fetch_rows(study: Readable, query: str, **values: Any) -> list[Any]:
@@ -171,17 +186,18 @@ def captions(study: Readable) -> pl.DataFrame:
     )
 
 
+ANSWERS = (
+    "SELECT a.system_id, s.name, a.prompt_id, a.position, a.image_id, i.sha256, a.score, a.seed, "
+    "a.failure "
+    "FROM answer a JOIN system s ON s.id = a.system_id LEFT JOIN image i ON i.id = a.image_id "
+    "WHERE (:kind = '' OR s.kind = :kind) ORDER BY a.system_id, a.prompt_id, a.position",
+    "system_id:int system prompt_id:int position:int image_id:int sha256 score:float seed:int failure",
+)
+
+
 def answers(study: Readable, kind: str | None = None) -> pl.DataFrame:
     """Every answer with its system and its image's content hash; `kind` keeps generators or retrievers."""
-    return frame(
-        study,
-        "SELECT a.system_id, s.name, a.prompt_id, a.position, a.image_id, i.sha256, a.score, a.seed, "
-        "a.failure "
-        "FROM answer a JOIN system s ON s.id = a.system_id LEFT JOIN image i ON i.id = a.image_id "
-        "WHERE (:kind = '' OR s.kind = :kind) ORDER BY a.system_id, a.prompt_id, a.position",
-        "system_id:int system prompt_id:int position:int image_id:int sha256 score:float seed:int failure",
-        kind=kind or "",
-    )
+    return frame(study, *ANSWERS, kind=kind or "")
 
 
 def questions(study: Readable, within: Connection | None = None) -> list[tuple[int, Question]]:
@@ -516,33 +532,23 @@ def current_scores(study: Readable, stored: pl.DataFrame) -> pl.DataFrame:
     """Of scores with their kind, keys and inputs, those whose inputs are what the study holds now."""
     import polars as pl
 
-    keys, kept = ["prompt_id", "system_id", "image_id"], []
-    for (kind,), part in stored.group_by("kind", maintain_order=True):
-        now = _inputs(study, str(kind))
-        if now is not None and not part.join(now, on=[*keys, "inputs"], how="anti").is_empty():
-            # An imported score of an image whose bytes are not here is of the image of that name.
-            held = part.join(now.rename({"inputs": "now"}), on=keys, maintain_order="left")
-            part = held.filter((pl.col("now") == pl.col("inputs")) | (pl.col("now") == NAME_ONLY)).drop("now")
-        kept.append(part)
+    kept = []
+    with database.reading(study.engine) as connection:
+        for (kind,), part in stored.group_by("kind", maintain_order=True):
+            kept += [_current(connection, str(kind), rows) for rows in part.iter_slices(ROWS)]
     return pl.concat(kept) if kept else stored
 
 
-def _inputs(study: Readable, kind: str) -> pl.DataFrame | None:
-    """prompt_id, system_id, image_id and inputs of all that a measure of this kind can be of now."""
+def _current(connection: Connection, kind: str, rows: pl.DataFrame) -> pl.DataFrame:
     import polars as pl
 
-    known = _remembered.get()
-    if known is not None and (study.engine, "inputs", kind) in known:
-        made: pl.DataFrame | None = known[study.engine, "inputs", kind]
-        return made
-    with database.reading(study.engine) as connection:
-        now = current_inputs(connection, kind)
-    names = ("prompt_id", "system_id", "image_id", "inputs")
-    rows = None if now is None else [(*key, inputs) for key, inputs in now.items()]
-    made = None if rows is None else pl.DataFrame(rows, schema=dict.fromkeys(names, pl.Int64), orient="row")
-    if known is not None:
-        known[study.engine, "inputs", kind] = made
-    return made
+    keys = list(rows.select("prompt_id", "system_id", "image_id").iter_rows())
+    now = current_inputs(connection, kind, keys)
+    if now is None:
+        return rows
+    held = pl.Series([now.get(key) for key in keys], dtype=pl.Int64)
+    # An imported score of an image whose bytes are not here is of the image of that name.
+    return rows.filter(((held == rows["inputs"]) | (held == NAME_ONLY)).fill_null(False))
 
 
 def measures(study: Readable) -> pl.DataFrame:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 FEW = 5
 """How many examples a finding shows."""
+BLOCK = 100_000
+"""Rows that a rule compares with each other at once, where it looks at one prompt or item at a time."""
 
 
 class Material(Protocol):
@@ -63,6 +65,12 @@ class Material(Protocol):
     def scores(self, measure: str) -> pl.DataFrame:
         """prompt_id, system_id, image_id, value, reason of a measure the rule declares."""
 
+    def scan(self, name: str, measure: str = "") -> pl.LazyFrame:
+        """The answers, images, judgements, truths, or "scores" of a measure, read as they are asked for.
+
+        A rule that filters or counts these needs no more memory for a million rows than for a thousand.
+        """
+
 
 def few(examples: Iterable[str]) -> list[str]:
     """The first examples, no more than a reader takes in at a glance."""
@@ -75,30 +83,54 @@ def short(text: str, most: int = 60) -> str:
     return line if len(line) <= most else line[: most - 3] + "..."
 
 
-def answers_by(material: Material, kind: str) -> pl.DataFrame:
+def gathered(rows: pl.LazyFrame) -> pl.DataFrame:
+    """The rows of a scan that are left after its filters, in their order; the others go by."""
+    return rows.collect(engine="streaming")
+
+
+def answers_by(material: Material, kind: str) -> pl.LazyFrame:
     """The answers of generators, or of retrievers."""
-    systems = material.systems.filter(kind=kind)
-    return material.answers.join(systems, on="system_id", how="semi", maintain_order="left")
+    import polars as pl
+
+    systems = material.systems.filter(kind=kind)["system_id"].to_list()
+    return material.scan("answers").filter(pl.col("system_id").is_in(systems))
+
+
+def blocks(*tables: pl.LazyFrame, key: str | pl.Expr = "prompt_id") -> Iterator[pl.Expr]:
+    """Conditions that divide the rows of tables by a key, in its order, into blocks that fit into memory."""
+    import polars as pl
+
+    value = pl.col(key) if isinstance(key, str) else key
+    counted = pl.concat(gathered(rows.group_by(value.alias("key")).len()) for rows in tables)
+    sizes = counted.group_by("key").agg(pl.col("len").sum()).drop_nulls().sort("key")
+    block = (sizes["len"].cum_sum() - 1) // BLOCK
+    ends = (
+        sizes.with_columns(block=block)
+        .group_by("block", maintain_order=True)
+        .agg(pl.col("key").first().alias("low"), pl.col("key").last().alias("high"))
+    )
+    return (value.is_between(pl.lit(low), pl.lit(high)) for _, low, high in ends.iter_rows())
 
 
 def prompt_examples(material: Material, ids: Iterable[int]) -> list[str]:
     """Prompts as a reader finds them: suite, id and wording."""
-    rows = _first(material.prompts, "prompt_id", ids).select("suite", "ref", "text").iter_rows()
+    rows = _first(material.prompts.lazy(), "prompt_id", ids).select("suite", "ref", "text").iter_rows()
     return [f"{suite}/{ref}: {short(text)}" for suite, ref, text in rows]
 
 
 def image_examples(material: Material, ids: Iterable[int]) -> list[str]:
     """Images as a reader finds them: collection and name."""
-    rows = _first(material.images, "image_id", ids).select("collection", "name").iter_rows()
+    rows = _first(material.scan("images"), "image_id", ids).select("collection", "name").iter_rows()
     return [f"{collection}/{name}" for collection, name in rows]
 
 
-def _first(table: pl.DataFrame, key: str, ids: Iterable[int]) -> pl.DataFrame:
+def _first(table: pl.LazyFrame, key: str, ids: Iterable[int]) -> pl.DataFrame:
     """The rows of the first ids, each once, in their order."""
     import polars as pl
 
-    wanted = pl.Series(key, list(islice(dict.fromkeys(ids), FEW)), dtype=table.schema[key])
-    return wanted.to_frame().join(table, on=key, maintain_order="left")
+    wanted = pl.Series(key, list(islice(dict.fromkeys(ids), FEW)), dtype=pl.Int64)
+    found = gathered(table.filter(pl.col(key).is_in(wanted.to_list())))
+    return wanted.to_frame().join(found, on=key, maintain_order="left")
 
 
 def off_by_a_hair() -> pl.Expr:
@@ -108,7 +140,7 @@ def off_by_a_hair() -> pl.Expr:
     return 1e-6 * pl.max_horizontal(pl.lit(1.0), pl.col("value").abs())
 
 
-def outside(material: Material, rows: pl.DataFrame) -> pl.DataFrame:
+def outside(material: Material, rows: pl.LazyFrame) -> pl.DataFrame:
     """Of rows with `question` and `value`: those whose value is off the question's scale, with its ends."""
     import polars as pl
 
@@ -116,7 +148,8 @@ def outside(material: Material, rows: pl.DataFrame) -> pl.DataFrame:
     ends = pl.DataFrame([(q.name, q.low, q.high) for q in material.questions], schema=schema, orient="row")
     below = (pl.col("value") < pl.col("scale_low") - off_by_a_hair()).fill_null(False)
     above = (pl.col("value") > pl.col("scale_high") + off_by_a_hair()).fill_null(False)
-    return rows.join(ends, on="question", how="inner").filter(below | above)
+    joined = rows.join(ends.lazy(), on="question", how="inner", maintain_order="left")
+    return gathered(joined.filter(below | above))
 
 
 def item_examples(material: Material, rows: pl.DataFrame) -> list[str]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sightline.data.checks import Material, answers_by, few
+from sightline.data.checks import Material, answers_by, blocks, few, gathered
 from sightline.extension import check
 from sightline.records import Finding
 from sightline.statistics.crossed import Panel
@@ -33,10 +33,19 @@ def annotators_copying(
     """
     import polars as pl
 
-    named = material.judgements.filter(pl.col("annotator").is_not_null())
-    for (question,), rows in named.group_by(["question"], maintain_order=True):
-        latest = rows.sort("repetition").unique(["annotator", "item_id"], keep="last", maintain_order=True)
-        pairs = _suspects(latest, least, same, chance)
+    votes = material.scan("judgements").with_row_index("place").filter(pl.col("annotator").is_not_null())
+    people = gathered(
+        votes.group_by("question", "annotator").agg(
+            pl.col("place").min(),
+            pl.col("repetition").min(),
+            (pl.col("value").min() != pl.col("value").max()).alias("varied"),
+        )
+    ).sort("place")
+    for (question,), rows in people.group_by(["question"], maintain_order=True):
+        varied = rows.filter("varied").sort("repetition", "place")["annotator"].to_list()
+        of = votes.filter((pl.col("question") == question) & pl.col("annotator").is_in(varied))
+        of = of.select("annotator", "item_id", "repetition", "value")
+        pairs = _suspects(of, varied, least, same, chance)
         if pairs:
             yield Finding(
                 f"pairs of annotators with the same votes on {question} beyond chance",
@@ -46,19 +55,27 @@ def annotators_copying(
             )
 
 
-def _suspects(votes: pl.DataFrame, least: int, same: float, chance: float) -> list[str]:
+def _suspects(
+    votes: pl.LazyFrame, people: Sequence[str], least: int, same: float, chance: float
+) -> list[str]:
     import polars as pl
+    from scipy.sparse import csr_array, triu
     from scipy.special import betainc
 
-    varied = votes.filter(pl.col("value").n_unique().over("annotator") > 1)
-    people = varied["annotator"].unique(maintain_order=True).to_list()
     if len(people) < 3:
         return []
     place = {name: number for number, name in enumerate(people)}
-    who = np.array([place[name] for name in varied["annotator"]], dtype=np.int64)
-    first, second, common = _together(who, varied["item_id"].rank("dense").to_numpy())
-    choice = varied.select(pl.struct("item_id", "value").rank("dense")).to_series().to_numpy()
-    equal_first, equal_second, equal_count = _together(who, choice)
+    shared, agreed = (csr_array((len(people), len(people))) for _ in range(2))
+    for some in blocks(votes, key="item_id"):
+        rows = gathered(votes.filter(some))
+        latest = rows.sort("repetition", maintain_order=True)
+        latest = latest.unique(["annotator", "item_id"], keep="last", maintain_order=True)
+        who = np.array([place[name] for name in latest["annotator"]], dtype=np.int64)
+        shared += _together(who, latest["item_id"].rank("dense").to_numpy(), len(people))
+        choice = latest.select(pl.struct("item_id", "value").rank("dense")).to_series().to_numpy()
+        agreed += _together(who, choice, len(people))
+    first, second, common = _pairs(triu(shared, k=1))
+    equal_first, equal_second, equal_count = _pairs(triu(agreed, k=1))
     equal = np.zeros(len(common))
     at = np.searchsorted(first * len(people) + second, equal_first * len(people) + equal_second)
     equal[at] = equal_count
@@ -77,14 +94,20 @@ def _suspects(votes: pl.DataFrame, least: int, same: float, chance: float) -> li
     ]
 
 
-def _together(who: np.ndarray, what: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Pairs of people with how many things they share, in order of the first and then the second."""
-    from scipy.sparse import csr_array, triu
+def _together(who: np.ndarray, what: np.ndarray, people: int) -> Any:
+    """How many things each two people share, as a sparse table."""
+    from scipy.sparse import csr_array
 
-    table = csr_array((np.ones(len(who)), (who, what.astype(np.int64) - 1)))
-    shared = triu(table @ table.T, k=1).tocsr()
-    shared.sort_indices()
-    pairs = shared.tocoo()
+    places = (who, what.astype(np.int64) - 1)
+    table = csr_array((np.ones(len(who)), places), shape=(people, int(what.max(initial=0))))
+    return table @ table.T
+
+
+def _pairs(shared: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Pairs of people with how many things they share, in order of the first and then the second."""
+    rows = shared.tocsr()
+    rows.sort_indices()
+    pairs = rows.tocoo()
     return pairs.row.astype(np.int64), pairs.col.astype(np.int64), pairs.data
 
 
@@ -101,13 +124,18 @@ def annotators_too_fast(
     """
     import polars as pl
 
-    timed = material.judgements.filter(pl.col("annotator").is_not_null() & pl.col("took_ms").is_not_null())
+    votes = material.scan("judgements").with_row_index("place")
+    votes = votes.filter(pl.col("annotator").is_not_null() & pl.col("took_ms").is_not_null())
+    # How often each time was taken: the same medians as of all judgements, and far fewer rows.
+    timed = gathered(
+        votes.group_by("question", "annotator", "took_ms").agg(pl.len().alias("n"), pl.col("place").min())
+    ).sort("place")
     hasty = (
         timed.group_by("annotator", maintain_order=True)
         .agg(
-            pl.len().alias("votes"),
-            (pl.col("took_ms") < fastest).sum().alias("fast"),
-            pl.col("took_ms").median().alias("middle"),
+            pl.col("n").sum().alias("votes"),
+            pl.col("n").filter(pl.col("took_ms") < fastest).sum().alias("fast"),
+            _median(),
         )
         .filter(
             (pl.col("votes") >= least) & (pl.col("fast") >= share * pl.col("votes")) & (pl.col("fast") > 1)
@@ -128,13 +156,21 @@ def annotators_too_fast(
     yield from _out_of_pace(timed, least)
 
 
+def _median() -> pl.Expr:
+    """The median of `took_ms`, each counted `n` times."""
+    import polars as pl
+
+    taken = pl.col("took_ms").repeat_by("n").explode()
+    return taken.median().alias("middle")
+
+
 def _out_of_pace(timed: pl.DataFrame, least: int) -> Iterator[Finding]:
     import polars as pl
 
     for (question,), rows in timed.group_by(["question"], maintain_order=True):
         people = (
             rows.group_by("annotator", maintain_order=True)
-            .agg(pl.col("took_ms").median().alias("middle"), pl.len().alias("n"))
+            .agg(_median(), pl.col("n").sum())
             .filter(pl.col("n") >= least)
         )
         names = people["annotator"].to_list()
@@ -162,10 +198,12 @@ def annotators_confounded(material: Material) -> Iterator[Finding]:
 
     for (question,), rows in _of_generators(material).group_by(["question"], maintain_order=True):
         systems = sorted(rows["system"].unique())
-        columns = ("prompt_id", "system", "item", "annotator")
-        ranks = rows.select(*(pl.col(name).rank("dense").cast(pl.Int64) - 1 for name in columns))
-        unit, system, item, rater = (ranks[name].to_numpy() for name in columns)
-        panel = Panel(unit, system, item, rater, rows["value"].to_numpy())
+        ranks = [pl.col(name).rank("dense").cast(pl.Int64) - 1 for name in ("system", "annotator")]
+        system, rater = (column.to_numpy() for column in rows.select(ranks))
+        votes = rows["n"].to_numpy()
+        system, rater = np.repeat(system, votes), np.repeat(rater, votes)
+        nothing = np.zeros(0, dtype=np.int64)
+        panel = Panel(nothing, system, nothing, rater, nothing.astype(np.float64))
         people = [set(rows.filter(pl.col("system") == name)["annotator"]) for name in systems]
         mixed = [pair for pair in combinations(range(len(systems)), 2) if panel.confounded(*pair)]
         examples = (
@@ -184,17 +222,32 @@ def annotators_confounded(material: Material) -> Iterator[Finding]:
 
 
 def _of_generators(material: Material) -> pl.DataFrame:
-    """Judgements by named annotators of what generators answered, with the system and the item."""
+    """How many judgements of each question each named annotator gave on what each generator answered."""
     import polars as pl
 
-    named = material.judgements.filter(pl.col("annotator").is_not_null() & (pl.col("image_b") == 0))
-    direct = named.filter((pl.col("system_id") > 0) & (pl.col("prompt_id") > 0))
-    direct = direct.join(material.systems.select("system_id", "system"), on="system_id")
+    columns = ["question", "system", "annotator"]
+    votes = material.scan("judgements").with_row_index("place")
+    named = votes.filter(pl.col("annotator").is_not_null() & (pl.col("image_b") == 0))
+    named = named.select("place", "question", "annotator", "prompt_id", "system_id", "image_id")
+    direct = named.filter((pl.col("system_id") > 0) & (pl.col("prompt_id") > 0)).drop("prompt_id", "image_id")
+    direct = direct.join(material.systems.lazy().select("system_id", "system"), on="system_id")
+    found = [_cast(gathered(direct), columns)]
     answers = answers_by(material, "generator").filter(pl.col("image_id").is_not_null())
-    answers = answers.select("prompt_id", "system", "image_id").unique(maintain_order=True)
+    answers = answers.select("prompt_id", "system", "image_id")
     images = named.filter((pl.col("system_id") == 0) & (pl.col("image_id") > 0))
-    asked = images.filter(pl.col("prompt_id") > 0).join(answers, on=["prompt_id", "image_id"])
-    alone = images.filter(pl.col("prompt_id") == 0).drop("prompt_id").join(answers, on="image_id")
-    columns = ["question", "prompt_id", "system", "item_id", "annotator", "value"]
-    owned = pl.concat([each.select(columns) for each in (direct, asked, alone)])
-    return owned.with_columns(item=pl.struct("item_id", "prompt_id", "system").rank("dense").cast(pl.Int64))
+    asked, alone = images.filter(pl.col("prompt_id") > 0), images.filter(pl.col("prompt_id") == 0)
+    for some in blocks(asked, answers):
+        given = gathered(answers.filter(some)).unique()
+        found.append(_cast(gathered(asked.filter(some)).join(given, on=["prompt_id", "image_id"]), columns))
+    for some in blocks(alone, key="image_id"):
+        given = gathered(answers.filter(some)).unique()
+        judged = gathered(alone.filter(some)).drop("prompt_id")
+        found.append(_cast(judged.join(given, on="image_id"), columns))
+    counted = pl.concat(found).group_by(columns).agg(pl.col("n").sum(), pl.col("place").min())
+    return counted.sort("place")
+
+
+def _cast(votes: pl.DataFrame, columns: list[str]) -> pl.DataFrame:
+    import polars as pl
+
+    return votes.group_by(columns).agg(pl.len().cast(pl.Int64).alias("n"), pl.col("place").min())

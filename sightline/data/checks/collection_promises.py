@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from sightline.data.checks import Material, image_examples
+from sightline.data.checks import FEW, Material, gathered, image_examples
 from sightline.extension import check
 from sightline.records import Finding
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 class Promise(NamedTuple):
@@ -54,38 +57,52 @@ def collection_promises(material: Material) -> Iterator[Finding]:
     """
     import polars as pl
 
-    for (named,), images in material.images.group_by(["collection"], maintain_order=True):
-        name = str(named)
+    images = material.scan("images")
+    more = (pl.col("captions") > 0) | pl.col("sha256").is_not_null()
+    counted = gathered(
+        images.group_by("collection").agg(
+            pl.len(),
+            pl.col("image_id").min().alias("first"),
+            more.sum().alias("held"),
+            pl.col("captions").filter(more).sum(),
+        )
+    ).sort("first")
+    for name, size, _, held, captions in counted.iter_rows():
+        of = images.filter(pl.col("collection") == name)
         promise = _promise(name)
         if promise is None:
             thousands = THOUSANDS.search(name.lower())
-            if thousands and round(images.height / 1000) != int(thousands[1]):
+            if thousands and round(size / 1000) != int(thousands[1]):
                 yield Finding(
                     f"images in {name}, whose name promises some {int(thousands[1]):,},000",
-                    images.height,
-                    image_examples(material, images["image_id"]),
+                    size,
+                    image_examples(material, _first_ids(of)),
                     "Import the whole set, or rename the collection after what it holds.",
                 )
             continue
-        if promise.sizes and images.height not in promise.sizes:
+        if promise.sizes and size not in promise.sizes:
             yield Finding(
                 f"images in {name}, whose name promises {promise.known_as} with "
-                f"{' or '.join(f'{size:,}' for size in promise.sizes)}",
-                images.height,
-                image_examples(material, images["image_id"]),
+                f"{' or '.join(f'{each:,}' for each in promise.sizes)}",
+                size,
+                image_examples(material, _first_ids(of)),
                 "Results on it are not comparable with published ones: import the whole set, or rename it.",
             )
-        held = images.filter((pl.col("captions") > 0) | pl.col("sha256").is_not_null())
-        few = held.filter(pl.col("captions") < promise.captions)
-        if held["captions"].sum() and not few.is_empty():
+        few = of.filter(more & (pl.col("captions") < promise.captions))
+        lacking = int(gathered(few.select(pl.len())).item())
+        if captions and lacking:
             yield Finding(
                 f"images of {name} with fewer captions than the {promise.captions} that "
-                f"{promise.known_as} has ({held['captions'].sum() / held.height:.2f} on average)",
-                few.height,
-                image_examples(material, few["image_id"]),
+                f"{promise.known_as} has ({captions / held:.2f} on average)",
+                lacking,
+                image_examples(material, _first_ids(few)),
                 "Import all captions: with fewer, a search by captions is another, harder task.",
                 "warning" if promise.sizes else "note",
             )
+
+
+def _first_ids(images: pl.LazyFrame) -> list[int]:
+    return gathered(images.select("image_id").head(FEW))["image_id"].to_list()
 
 
 def _promise(name: str) -> Promise | None:

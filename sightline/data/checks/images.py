@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sightline.data.checks import FEW, Material, answers_by, few, image_examples, short
+from sightline.data.checks import FEW, Material, answers_by, blocks, few, gathered, image_examples, short
 from sightline.extension import check
 from sightline.records import Finding
 from sightline.statistics.near_duplicates import near_pairs
@@ -28,9 +28,21 @@ def blank_images(material: Material, *, share: float = 0.99, dark: float = 0.02)
     """
     import polars as pl
 
-    blank = material.scores("blank").select("image_id", pl.col("value").alias("blank"))
-    light = material.scores("brightness").select("image_id", pl.col("value").alias("brightness"))
-    both = blank.join(light, on="image_id").drop_nulls().sort("image_id")
+    blank, light = (
+        material.scan("scores", name).select("image_id", "value") for name in ("blank", "brightness")
+    )
+    # Only of images that one of the two measures finds fault with the other is looked up.
+    found = [
+        gathered(blank.filter(pl.col("value") >= share)),
+        gathered(light.filter(pl.col("value") <= dark)),
+    ]
+    ids = pl.concat(found).select("image_id").unique().lazy()
+    both = gathered(
+        blank.join(ids, on="image_id", how="semi")
+        .rename({"value": "blank"})
+        .join(light.join(ids, on="image_id", how="semi").rename({"value": "brightness"}), on="image_id")
+    )
+    both = both.drop_nulls().sort("image_id")
     empty, black = pl.col("blank") >= share, pl.col("brightness") <= dark
     kinds = (
         (empty & black, "black images", "A safety filter or a crash gives those: record them as failures."),
@@ -52,10 +64,11 @@ def broken_images(material: Material) -> Iterator[Finding]:
     """
     import polars as pl
 
-    failed = material.scores("blank").filter(pl.col("reason").is_not_null()).select("image_id", "reason")
-    images = material.images.join(failed, on="image_id", how="left", maintain_order="left")
+    scores = material.scan("scores", "blank").filter(pl.col("reason").is_not_null())
+    failed = gathered(scores.select("image_id", "reason"))
+    images = material.scan("images").join(failed.lazy(), on="image_id", how="left", maintain_order="left")
     why = pl.coalesce("defect", "reason").alias("why")
-    broken = images.with_columns(why).filter(pl.col("why").is_not_null())
+    broken = gathered(images.with_columns(why).filter(pl.col("why").is_not_null()))
     cut = pl.col("why").str.contains("truncated|cut short|Truncated|premature")
     kinds = (
         (cut, "image files that end too early", "Copy or download them again, and import them again."),
@@ -83,7 +96,7 @@ def tiny_images(material: Material, *, side: int = 32) -> Iterator[Finding]:
     """
     import polars as pl
 
-    small = material.images.filter(pl.min_horizontal("width", "height") < side)
+    small = gathered(material.scan("images").filter(pl.min_horizontal("width", "height") < side))
     if not small.is_empty():
         examples = (
             f"{collection}/{name}: {width} x {height}"
@@ -110,18 +123,7 @@ def identical_images(material: Material) -> Iterator[Finding]:
     import polars as pl
 
     made = answers_by(material, "generator").filter(pl.col("sha256").is_not_null())
-    same = (
-        made.group_by("sha256")
-        .agg(
-            pl.len().alias("n"),
-            pl.col("prompt_id").n_unique().alias("prompts"),
-            pl.col("system").n_unique().alias("systems"),
-            pl.col("system").unique().sort().alias("by"),
-            pl.col("prompt_id").min().alias("first"),
-        )
-        .filter(pl.col("n") > 1)
-        .sort(["n", "sha256"], descending=[True, False])
-    )
+    made = made.select("sha256", "prompt_id", "system")
     between_systems = pl.col("systems") > 1
     between_prompts = pl.col("prompts") > 1
     kinds = (
@@ -142,15 +144,40 @@ def identical_images(material: Material) -> Iterator[Finding]:
         ),
     )
     texts = dict(material.prompts.select("prompt_id", "text").iter_rows())
-    for chosen, what, remedy in kinds:
-        rows = same.filter(chosen)
-        if not rows.is_empty():
+    shown: list[list[pl.DataFrame]] = [[] for _ in kinds]
+    n, answers = [0] * len(kinds), [0] * len(kinds)
+    for some in blocks(made, key=pl.col("sha256").str.slice(0, 3)):
+        same = _alike(gathered(made.filter(some)))
+        for kind, (chosen, _, _) in enumerate(kinds):
+            rows = same.filter(chosen)
+            n[kind] += rows.height
+            answers[kind] += int(rows["n"].sum())
+            shown[kind].append(rows.sort("n", "sha256", descending=[True, False]).head(FEW))
+    for kind, (_, what, remedy) in enumerate(kinds):
+        if n[kind]:
+            first = pl.concat(shown[kind]).sort("n", "sha256", descending=[True, False])
             examples = (
-                f"{', '.join(by)}: {n} times, first for {short(texts[first], 40)!r} ({sha[:12]})"
-                for sha, n, by, first in rows.select("sha256", "n", "by", "first").iter_rows()
+                f"{', '.join(by)}: {times} times, first for {short(texts[prompt], 40)!r} ({sha[:12]})"
+                for sha, times, by, prompt in first.select("sha256", "n", "by", "first").iter_rows()
             )
-            answers = int(rows["n"].sum())
-            yield Finding(f"{what} ({answers} answers)", rows.height, few(examples), remedy)
+            yield Finding(f"{what} ({answers[kind]} answers)", n[kind], few(examples), remedy)
+
+
+def _alike(answers: pl.DataFrame) -> pl.DataFrame:
+    """Contents that were given more than once: how often, for how many prompts, and by which systems."""
+    import polars as pl
+
+    return (
+        answers.group_by("sha256")
+        .agg(
+            pl.len().alias("n"),
+            pl.col("prompt_id").n_unique().alias("prompts"),
+            pl.col("system").n_unique().alias("systems"),
+            pl.col("system").unique().sort().alias("by"),
+            pl.col("prompt_id").min().alias("first"),
+        )
+        .filter(pl.col("n") > 1)
+    )
 
 
 KINDS = (
@@ -183,15 +210,11 @@ def near_identical_images(material: Material, *, bits: int = 6, colour: int = 12
     limits come from. Images without structure have no hash: they are the matter of the rule blank_images,
     and files equal to the last byte that of identical_images.
     """
-    made = _contents(material)
+    made, hashes, colours = _contents(material)
     if made.height < 2:
         return
-    evidence = [json.loads(text) for text in made["evidence"]]
-    hashes = np.array([int(each["hash"], 16) for each in evidence], dtype=np.uint64)
-    colours = np.frombuffer(bytes.fromhex("".join(each["colours"] for each in evidence)), dtype=np.uint8)
-    colours = colours.reshape(len(evidence), -1)
     system, prompt = made["system_id"].to_numpy(), made["prompt_id"].to_numpy()
-    seen = np.zeros((len(KINDS), len(evidence)), dtype=bool)
+    seen = np.zeros((len(KINDS), made.height), dtype=bool)
     examples: list[list[str]] = [[] for _ in KINDS]
     for a, b, apart in near_pairs(hashes, within=bits):
         kind = np.where(system[a] != system[b], 0, np.where(prompt[a] != prompt[b], 1, 2))
@@ -202,7 +225,8 @@ def near_identical_images(material: Material, *, bits: int = 6, colour: int = 12
         seen[kind, a] = seen[kind, b] = True
         for row in _first_of_each(kind):
             if len(examples[kind[row]]) < FEW:
-                one, other = (made["named"][int(each[row])] for each in (a, b))
+                ids = [made["image_id"][int(each[row])] for each in (a, b)]
+                one, other = (image_examples(material, [key])[0] for key in ids)
                 examples[kind[row]].append(f"{one} and {other} ({apart[new][row]} bits apart)")
     for (what, remedy), twins, shown in zip(KINDS, seen, examples, strict=True):
         if twins.any():
@@ -214,20 +238,37 @@ def _first_of_each(kind: np.ndarray) -> list[int]:
     return [int(row) for number in range(len(KINDS)) for row in np.flatnonzero(kind == number)[:FEW]]
 
 
-def _contents(material: Material) -> pl.DataFrame:
-    """Each file that a generator gave, once, with who gave it first and what its hash rests on."""
+def _contents(material: Material) -> tuple[pl.DataFrame, np.ndarray, np.ndarray]:
+    """Each file that a generator gave, once, with who gave it first, its hash and its colours.
+
+    What is compared with everything else is held for all contents at once: some 230 bytes each.
+    """
     import polars as pl
 
-    hashed = material.scores("coarse_structure").filter(pl.col("evidence").is_not_null())
-    named = pl.concat_str("collection", "name", separator="/").alias("named")
-    return (
-        answers_by(material, "generator")
-        .filter(pl.col("sha256").is_not_null())
-        .unique("sha256", keep="first", maintain_order=True)
-        .select("system_id", "prompt_id", "image_id")
-        .join(hashed.select("image_id", "evidence"), on="image_id", maintain_order="left")
-        .join(material.images.select("image_id", named), on="image_id", maintain_order="left")
-    )
+    made = answers_by(material, "generator").filter(pl.col("sha256").is_not_null())
+    made = made.select("sha256", "system_id", "prompt_id", "image_id").with_row_index("place")
+    found = [
+        gathered(made.filter(some)).unique("sha256", keep="first", maintain_order=True).drop("sha256")
+        for some in blocks(made, key=pl.col("sha256").str.slice(0, 3))
+    ]
+    if not found:
+        return pl.DataFrame(), np.empty(0), np.empty(0)
+    first = pl.concat(found)
+    places, hashes, colours = [], [], []
+    scores = material.scan("scores", "coarse_structure").filter(pl.col("evidence").is_not_null())
+    scores = scores.join(first.lazy(), on="image_id", maintain_order="left").select("place", "evidence")
+    for some in blocks(scores, key="place"):
+        rows = gathered(scores.filter(some))
+        evidence = [json.loads(text) for text in rows["evidence"]]
+        places.append(rows["place"])
+        hashes.append(np.array([int(each["hash"], 16) for each in evidence], dtype=np.uint64))
+        packed = np.frombuffer(bytes.fromhex("".join(each["colours"] for each in evidence)), dtype=np.uint8)
+        colours.append(packed.reshape(len(evidence), -1))
+    if not places:
+        return pl.DataFrame(), np.empty(0), np.empty(0)
+    order = pl.concat(places).arg_sort()
+    kept = pl.concat(places).to_frame().join(first, on="place", how="left").sort("place")
+    return kept, np.concatenate(hashes)[order], np.concatenate(colours)[order]
 
 
 def _most(a: np.ndarray, b: np.ndarray) -> np.ndarray:

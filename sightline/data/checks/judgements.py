@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from sightline.data.checks import Material, answers_by, few, item_examples, outside, prompt_examples
+from sightline.data.checks import (
+    FEW,
+    Material,
+    answers_by,
+    blocks,
+    few,
+    gathered,
+    item_examples,
+    outside,
+    prompt_examples,
+)
 from sightline.extension import check
 from sightline.records import Finding
 
@@ -24,10 +34,12 @@ def judgements_in_conflict(material: Material) -> Iterator[Finding]:
     """
     import polars as pl
 
-    asked = (
-        _in_one_order(material)
-        .group_by("question", "annotator", "item_id", maintain_order=True)
+    votes = _in_one_order(material)
+    found = [
+        gathered(votes.filter(some))
+        .group_by("question", "annotator", "item_id")
         .agg(
+            pl.col("place").first(),
             pl.struct("repetition", "swapped").n_unique().alias("times"),
             pl.col("value").n_unique().alias("values"),
             pl.col("prompt_id").first(),
@@ -35,7 +47,11 @@ def judgements_in_conflict(material: Material) -> Iterator[Finding]:
             pl.col("image_id").first(),
         )
         .filter(pl.col("times") > 1)
-    )
+        for some in blocks(votes)
+    ]
+    if not found:
+        return
+    asked = pl.concat(found).sort("place")
     for (question,), rows in asked.group_by(["question"], maintain_order=True):
         conflict = rows.filter(pl.col("values") > 1)
         if not conflict.is_empty():
@@ -54,13 +70,16 @@ def judgements_in_conflict(material: Material) -> Iterator[Finding]:
         )
 
 
-def _in_one_order(material: Material) -> pl.DataFrame:
+def _in_one_order(material: Material) -> pl.LazyFrame:
     """Judgements, choices between two sides as if the smaller key had come first; `swapped` where not."""
     import polars as pl
 
+    votes = material.scan("judgements").with_row_index("place")
     bounds = [q.name for q in material.questions if q.low in (None, 0.0) and q.high in (None, 1.0)]
+    chooses = pl.col("value").is_in([0.0, 0.5, 1.0]).all()
+    choices = gathered(votes.group_by("question").agg(chooses)).filter("value")["question"].to_list()
     sided = ((pl.col("image_b") > 0) | (pl.col("system_b") > 0)) & (pl.col("image_c") == 0)
-    choice = pl.col("value").is_in([0.0, 0.5, 1.0]).all().over("question") & pl.col("question").is_in(bounds)
+    choice = pl.col("question").is_in([name for name in bounds if name in choices])
     pair = sided & choice & pl.col("annotator").is_not_null()
     later = pl.when(pl.col("system_b") > 0).then(pl.col("system_id") > pl.col("system_b"))
     swapped = pair & later.otherwise(pl.col("image_id") > pl.col("image_b"))
@@ -72,7 +91,7 @@ def _in_one_order(material: Material) -> pl.DataFrame:
         ],
         separator=" ",
     )  # fmt: skip
-    return material.judgements.with_columns(swapped=swapped).with_columns(
+    return votes.with_columns(swapped=swapped).with_columns(
         item_id=pl.when(pair).then(sides).otherwise(pl.col("item_id").cast(pl.String)),
         value=pl.when("swapped").then(1 - pl.col("value")).otherwise("value"),
     )
@@ -114,18 +133,18 @@ def _judged(material: Material) -> pl.DataFrame:
     import polars as pl
 
     alone = (pl.col("image_b") == 0) & (pl.col("system_b") == 0)
-    votes = material.judgements.filter((pl.col("prompt_id") > 0) & alone)
-    named = votes.filter(pl.col("system_id") > 0).select("question", "system_id", "prompt_id")
+    votes = material.scan("judgements").filter((pl.col("prompt_id") > 0) & alone)
+    votes = votes.select("question", "system_id", "prompt_id", "image_id")
+    columns = ["question", "system_id", "prompt_id"]
+    found = [gathered(votes.filter(pl.col("system_id") > 0).select(columns).unique())]
     gave = answers_by(material, "generator").select("system_id", "prompt_id", "image_id")
-    by_image = (
-        votes.filter((pl.col("system_id") == 0) & (pl.col("image_id") > 0))
-        .select("question", "prompt_id", "image_id")
-        .unique()
-        .join(gave, on=["prompt_id", "image_id"])
-        .select("question", "system_id", "prompt_id")
-    )
+    of_images = votes.filter((pl.col("system_id") == 0) & (pl.col("image_id") > 0)).drop("system_id")
+    for some in blocks(of_images, gave):
+        judged = gathered(of_images.filter(some)).unique()
+        owned = judged.join(gathered(gave.filter(some)), on=["prompt_id", "image_id"])
+        found.append(owned.select(columns).unique())
     suites = material.prompts.select("prompt_id", "suite")
-    return pl.concat([named, by_image]).unique().join(suites, on="prompt_id")
+    return pl.concat(found).unique().join(suites, on="prompt_id")
 
 
 def _sides(rows: pl.DataFrame) -> pl.DataFrame:
@@ -138,6 +157,7 @@ def _sides(rows: pl.DataFrame) -> pl.DataFrame:
         .otherwise(pl.col("system_id"))
         .alias("system_id"),
         pl.col("image_b").alias("image_id"),
+        side=pl.lit(1),
     )
     return pl.concat([rows, second])
 
@@ -151,15 +171,18 @@ def judgements_one_value(material: Material, *, least: int = 10) -> Iterator[Fin
     """
     import polars as pl
 
-    named = material.judgements.filter(pl.col("annotator").is_not_null())
+    votes = material.scan("judgements").with_row_index("place").filter(pl.col("annotator").is_not_null())
     constant = (
-        named.group_by("question", "annotator", maintain_order=True)
-        .agg(
-            pl.len().alias("votes"),
-            pl.col("value").n_unique().alias("values"),
-            pl.col("value").first(),
+        gathered(
+            votes.group_by("question", "annotator").agg(
+                pl.col("place").min(),
+                pl.len().alias("votes"),
+                pl.col("value").min(),
+                pl.col("value").max().alias("most"),
+            )
         )
-        .filter((pl.col("values") == 1) & (pl.col("votes") >= least))
+        .filter((pl.col("value") == pl.col("most")) & (pl.col("votes") >= least))
+        .sort("place")
     )
     for (question,), rows in constant.group_by(["question"], maintain_order=True):
         examples = (
@@ -180,7 +203,7 @@ def judgements_out_of_range(material: Material) -> Iterator[Finding]:
 
     Steps count on nominal and ordinal scales alone: a slider's step is a matter of the page.
     """
-    wrong = outside(material, material.judgements)
+    wrong = outside(material, material.scan("judgements"))
     for (question, low, high), rows in wrong.group_by(
         ["question", "scale_low", "scale_high"], maintain_order=True
     ):
@@ -205,27 +228,31 @@ def scales_undeclared(material: Material, *, far: float = 10, share: float = 0.0
 
     sided = (pl.col("image_b") > 0) | (pl.col("system_b") > 0)
     for question in material.questions:
-        rows = material.judgements.filter((pl.col("question") == question.name) & ~sided)
-        if rows.is_empty() or (question.low is not None and question.high is not None):
+        if question.low is not None and question.high is not None:
+            continue
+        rows = material.scan("judgements").filter((pl.col("question") == question.name) & ~sided)
+        # Of a scale without ends all values are held at once, 8 bytes each: their quartiles are exact.
+        values = gathered(rows.select("value"))["value"]
+        if values.is_empty():
             continue
         if question.direction == "lower" and question.low == 1 and question.high is None:
             continue  # The ranks of orders go as far as there are images.
-        values = rows["value"]
         low, middle, high = (float(values.quantile(q) or 0.0) for q in (0.25, 0.5, 0.75))
         least = min(values.unique().sort().diff().drop_nulls().to_list(), default=0.0)
-        off = rows.filter((pl.col("value") - middle).abs() > far * max(high - low, least))
-        if 0 < off.height <= max(1, share * rows.height):
+        far_off = (pl.col("value") - middle).abs() > far * max(high - low, least)
+        n = int(gathered(rows.filter(far_off).select(pl.len())).item())
+        if 0 < n <= max(1, share * len(values)):
+            off = gathered(rows.filter(far_off).head(FEW))
             yield Finding(
                 f"judgements of {question.name} far from all others",
-                off.height,
+                n,
                 few(_by_whom(off)),
                 "Is it a slip of the keyboard? Correct the table and import it again with --replace.",
             )
-        ends = sorted(values.to_list())
-        seen = f"values from {ends[0]:g} to {ends[-1]:g} were seen"
+        seen = f"values from {values.min():g} to {values.max():g} were seen"
         yield Finding(
             f"no scale is declared for {question.name}: {seen}",
-            rows.height,
+            len(values),
             [],
             "Import the judgements with the columns scale_low and scale_high (--replace): truth then refuses "
             "what is off the scale, and intervals keep to it.",
@@ -243,9 +270,8 @@ def _between_steps(material: Material) -> Iterator[Finding]:
         # A tie lies half way between the two sides of a pair, whatever the step.
         paired = (pl.col("image_b") > 0) | (pl.col("system_b") > 0)
         tie = paired & (pl.col("value") == 0.5) & pl.lit((question.low, question.high) == (0, 1))
-        rows = material.judgements.filter(
-            (pl.col("question") == question.name) & ((steps - steps.round()).abs() > 1e-6) & ~tie
-        )
+        between = (pl.col("question") == question.name) & ((steps - steps.round()).abs() > 1e-6) & ~tie
+        rows = gathered(material.scan("judgements").filter(between))
         if not rows.is_empty():
             counted = rows["value"].value_counts(sort=True)
             yield Finding(
@@ -274,27 +300,39 @@ def judgements_without_items(material: Material) -> Iterator[Finding]:
     prompt that it was not made for. Systems without any answer here are left out: much published data holds
     judgements alone.
     """
-    for what, rows in (("judgements", material.judgements), ("truths", material.truths)):
-        yield from _of(material, what, rows)
+    for what in ("judgements", "truths"):
+        yield from _of(material, what, material.scan(what))
 
 
-def _of(material: Material, what: str, rows: pl.DataFrame) -> Iterator[Finding]:
+def _of(material: Material, what: str, rows: pl.LazyFrame) -> Iterator[Finding]:
     import polars as pl
 
-    answers = material.answers.select("system_id", "prompt_id", "image_id")
-    active = answers.select("system_id").unique()
+    answers = material.scan("answers").select("system_id", "prompt_id", "image_id")
+    active = gathered(answers.select("system_id").unique())["system_id"].to_list()
+    generators = material.systems.filter(kind="generator")["system_id"].to_list()
     # Of generators only: a search engine may leave out any image, and people judge pools.
-    made = answers_by(material, "generator").select(answers.columns)
-    about = _sides(rows).filter(pl.col("prompt_id") > 0)
-    of_system = about.filter(pl.col("system_id") > 0).join(active, on="system_id", how="semi")
-    unanswered = of_system.join(answers, on=["system_id", "prompt_id"], how="anti", maintain_order="left")
-    answered = of_system.join(made, on=["system_id", "prompt_id"], how="semi", maintain_order="left")
-    another = answered.filter(pl.col("image_id") > 0).join(
-        made, on=["system_id", "prompt_id", "image_id"], how="anti", maintain_order="left"
-    )
-    of_image = about.filter((pl.col("system_id") == 0) & (pl.col("image_id") > 0))
-    misplaced = of_image.join(made, on="image_id", how="semi", maintain_order="left").join(
-        answers, on=["prompt_id", "image_id"], how="anti", maintain_order="left"
+    generated = pl.col("system_id").is_in(generators)
+    parts = ["question", "prompt_id", "system_id", "image_id", "system_b", "image_b"]
+    about = rows.filter(pl.col("prompt_id") > 0).select(parts).with_row_index("place")
+    found: list[list[pl.DataFrame]] = [[], [], []]
+    for some in blocks(about, answers):
+        given = gathered(answers.filter(some))
+        made = given.filter(generated)
+        sides = _sides(gathered(about.filter(some)).with_columns(side=pl.lit(0)))
+        of_system = sides.filter(pl.col("system_id").is_in([key for key in active if key]))
+        found[0].append(of_system.join(given, on=["system_id", "prompt_id"], how="anti"))
+        answered = of_system.join(made, on=["system_id", "prompt_id"], how="semi")
+        of_image = answered.filter(pl.col("image_id") > 0)
+        found[1].append(of_image.join(made, on=["system_id", "prompt_id", "image_id"], how="anti"))
+        of_image = sides.filter((pl.col("system_id") == 0) & (pl.col("image_id") > 0))
+        found[2].append(of_image.join(given, on=["prompt_id", "image_id"], how="anti"))
+    if not found[0]:
+        return
+    unanswered, another, misplaced = (pl.concat(each).sort("side", "place") for each in found)
+    # An image that no generator made may be judged under any prompt.
+    elsewhere = answers.filter(generated & pl.col("image_id").is_in(misplaced["image_id"].unique().to_list()))
+    misplaced = misplaced.join(
+        gathered(elsewhere.select("image_id").unique()), on="image_id", how="semi", maintain_order="left"
     )
     kinds = (
         (unanswered, f"{what} of systems on prompts that they did not answer"),

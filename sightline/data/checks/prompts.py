@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sightline.data.checks import Material, answers_by, few, prompt_examples, short
+from sightline.data.checks import Material, answers_by, blocks, few, gathered, prompt_examples, short
 from sightline.extension import check
 from sightline.records import Finding
 
@@ -82,7 +82,8 @@ def prompts_without_answers(material: Material) -> Iterator[Finding]:
     import polars as pl
 
     asked = material.prompts.select("prompt_id", "suite")
-    given = material.answers.select("system", "prompt_id").unique().join(asked, on="prompt_id")
+    answered = gathered(material.scan("answers").select("system", "prompt_id").unique())
+    given = answered.join(asked, on="prompt_id")
     if given.is_empty():
         return
     begun = asked.filter(pl.col("suite").is_in(given["suite"].unique().to_list()))
@@ -116,6 +117,7 @@ def repeated_answers(material: Material) -> Iterator[Finding]:
     import polars as pl
 
     ranked = answers_by(material, "retriever").filter(pl.col("image_id").is_not_null())
+    ranked = ranked.select("system", "prompt_id", "image_id", "sha256")
     kinds = (
         (
             "image_id",
@@ -133,13 +135,17 @@ def repeated_answers(material: Material) -> Iterator[Finding]:
         ),
     )
     for same, more, what, remedy, severity in kinds:
-        repeats = (
-            ranked.filter(pl.col(same).is_not_null())
+        known = ranked.filter(pl.col(same).is_not_null())
+        found = [
+            gathered(known.filter(some))
             .group_by("system", "prompt_id", same)
             .agg(more.alias("more"))
             .filter(pl.col("more") > 0)
-            .sort("system", "prompt_id", same)
-        )
+            for some in blocks(known)
+        ]
+        if not found:
+            continue
+        repeats = pl.concat(found).sort("system", "prompt_id", same)
         for (system,), rows in repeats.group_by(["system"], maintain_order=True):
             yield Finding(
                 f"places in rankings of {system} that {what}",
@@ -159,7 +165,9 @@ def uneven_answers(material: Material) -> Iterator[Finding]:
     """
     import polars as pl
 
-    counts = answers_by(material, "generator").group_by("prompt_id", "system").agg(pl.len().alias("n"))
+    counts = gathered(
+        answers_by(material, "generator").group_by("prompt_id", "system").agg(pl.len().alias("n"))
+    )
     spread = counts.group_by("prompt_id").agg(
         pl.col("n").min().alias("fewest"), pl.col("n").max().alias("most")
     )

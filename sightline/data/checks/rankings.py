@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from sightline.data.checks import Material, answers_by, image_examples, prompt_examples
+from sightline.data.checks import Material, answers_by, blocks, gathered, image_examples, prompt_examples
 from sightline.extension import check
 from sightline.records import Finding
 
@@ -24,16 +24,22 @@ def ranking_scores(material: Material) -> Iterator[Finding]:
     import polars as pl
 
     scored = answers_by(material, "retriever").filter(pl.col("score").is_not_null())
+    scored = scored.select("system_id", "system", "prompt_id", "position", "score")
     step = pl.col("score").diff().over("system_id", "prompt_id", order_by="position").alias("step")
-    rankings = (
-        scored.with_columns(step)
-        .group_by("system", "prompt_id", maintain_order=True)
+    found = [
+        gathered(scored.filter(some))
+        .with_columns(step)
+        .group_by("system_id", "system", "prompt_id")
         .agg(
             (pl.col("step") == 0).sum().alias("ties"),
             (pl.col("step") > 0).any().alias("rises"),
             (pl.col("step") < 0).any().alias("falls"),
         )
-    )
+        for some in blocks(scored)
+    ]
+    if not found:
+        return
+    rankings = pl.concat(found).sort("system_id", "prompt_id")
     for (system,), rows in rankings.group_by(["system"], maintain_order=True):
         tied = rows.filter(pl.col("ties") > 0)
         if not tied.is_empty():
@@ -67,14 +73,16 @@ def rankings_unjudged(material: Material, *, question: str = "") -> Iterator[Fin
 
     ranked = answers_by(material, "retriever").filter(pl.col("image_id").is_not_null())
     known = (pl.col("prompt_id") > 0) & (pl.col("image_id") > 0) & pl.col("value").is_not_null()
-    judged = material.truths.filter(known & (pl.col("question") == (question or material.relevance)))
-    pairs = judged.select("prompt_id", "image_id", judged=pl.lit(True)).unique()
-    counted = (
-        ranked.join(pairs.select("prompt_id").unique(), on="prompt_id", how="semi", maintain_order="left")
-        .join(pairs, on=["prompt_id", "image_id"], how="left", maintain_order="left")
-        .group_by("system", "prompt_id", maintain_order=True)
-        .agg(pl.col("judged").any())
-    )
+    about = pl.col("question") == (question or material.relevance)
+    judged = material.scan("truths").filter(known & about).select("prompt_id", "image_id")
+    ranked = ranked.select("system_id", "system", "prompt_id", "image_id")
+    counted_parts = [
+        _counted(gathered(ranked.filter(some)), gathered(judged.filter(some)))
+        for some in blocks(ranked, judged)
+    ]
+    if not counted_parts:
+        return
+    counted = pl.concat(counted_parts).sort("system_id", "prompt_id")
     for (system,), rows in counted.group_by(["system"], maintain_order=True):
         without = rows.filter(~pl.col("judged"))
         if without.is_empty():
@@ -91,6 +99,19 @@ def rankings_unjudged(material: Material, *, question: str = "") -> Iterator[Fin
         )
 
 
+def _counted(ranked: pl.DataFrame, judged: pl.DataFrame) -> pl.DataFrame:
+    """Each ranking of a prompt that has judged images, and whether it holds one of them."""
+    import polars as pl
+
+    pairs = judged.unique().with_columns(judged=pl.lit(True))
+    return (
+        ranked.join(pairs.select("prompt_id").unique(), on="prompt_id", how="semi")
+        .join(pairs, on=["prompt_id", "image_id"], how="left")
+        .group_by("system_id", "system", "prompt_id")
+        .agg(pl.col("judged").any())
+    )
+
+
 @check(severity="warning", source="ConQA; TREC", licence="Apache-2.0")
 def ranked_images_missing(material: Material) -> Iterator[Finding]:
     """Images in rankings that are of another collection than the engine searches, or known by name only.
@@ -101,15 +122,23 @@ def ranked_images_missing(material: Material) -> Iterator[Finding]:
     """
     import polars as pl
 
-    retrievers = material.systems.filter(pl.col("kind") == "retriever")
-    ranked = (
-        material.answers.join(retrievers.select("system_id", searched="collection"), on="system_id")
+    searched_by = material.systems.filter(kind="retriever").select("system_id", searched="collection")
+    ranked = gathered(
+        answers_by(material, "retriever")
         .filter(pl.col("image_id").is_not_null())
-        .select("system", "searched", "image_id")
+        .select("system_id", "system", "image_id")
         .unique(maintain_order=True)
-        .join(material.images, on="image_id", maintain_order="left")
+    ).join(searched_by, on="system_id", maintain_order="left")
+    if ranked.is_empty():
+        return
+    images = material.scan("images")
+    places = images.select("image_id", "collection")
+    elsewhere = gathered(
+        ranked.lazy()
+        .filter(pl.col("searched").is_not_null())
+        .join(places, on="image_id", maintain_order="left")
+        .filter(pl.col("collection") != pl.col("searched"))
     )
-    elsewhere = ranked.filter(pl.col("searched").is_not_null() & (pl.col("collection") != pl.col("searched")))
     for (system, searched), rows in elsewhere.group_by(["system", "searched"], maintain_order=True):
         yield Finding(
             f"images in rankings of {system} that are not of the collection it searches ({searched})",
@@ -118,11 +147,12 @@ def ranked_images_missing(material: Material) -> Iterator[Finding]:
             "Was the run made on another collection? Import it under that collection's name.",
             "error",
         )
-    held = (pl.col("sha256").is_not_null() | (pl.col("captions") > 0)).any()
-    collections = material.images.group_by("collection").agg(held.alias("held")).filter("held")
-    bare = ranked.filter(
-        pl.col("sha256").is_null() & (pl.col("captions") == 0) & pl.col("defect").is_null()
-    ).join(collections, on="collection", how="semi", maintain_order="left")
+    more = pl.col("sha256").is_not_null() | (pl.col("captions") > 0)
+    collections = gathered(images.filter(more).select("collection").unique())["collection"].to_list()
+    named = images.filter(~more & pl.col("defect").is_null() & pl.col("collection").is_in(collections))
+    bare = gathered(
+        ranked.lazy().join(named.select("image_id", "collection"), on="image_id", maintain_order="left")
+    )
     for (system, collection), rows in bare.group_by(["system", "collection"], maintain_order=True):
         yield Finding(
             f"images in rankings of {system} that only the run knows of in {collection}",
@@ -165,24 +195,29 @@ def relevant_images_missing(material: Material) -> Iterator[Finding]:
     """
     import polars as pl
 
-    wanted = _relevant(material)
-    if wanted.is_empty():
-        return
     searched = material.systems["collection"].drop_nulls().unique().to_list()
-    outside = wanted.filter(~pl.col("collection").is_in(searched)) if searched else wanted.clear()
-    if not outside.is_empty():
+    held = pl.col("sha256").is_not_null()
+    bare = ~held & (pl.col("captions") == 0) & pl.col("defect").is_null()
+    outside, without = [], []
+    for wanted in _relevant(material):
+        outside.append(wanted.filter(~pl.col("collection").is_in(searched)) if searched else wanted.clear())
+        without.append(wanted.filter(bare))
+    if not outside:
+        return
+    strange = pl.concat(outside)
+    if not strange.is_empty():
         yield Finding(
             f"relevant images outside what is searched ({', '.join(sorted(searched))})",
-            outside.height,
-            image_examples(material, outside["image_id"]),
+            strange.height,
+            image_examples(material, strange["image_id"]),
             "Are they named otherwise there, with folders or suffixes? No search can find them as they are.",
         )
-    held = pl.col("sha256").is_not_null()
-    collections = material.images.group_by("collection").agg(
-        held.any().alias("files"), (held | (pl.col("captions") > 0)).any().alias("held")
+    collections = gathered(
+        material.scan("images")
+        .group_by("collection")
+        .agg(held.any().alias("files"), (held | (pl.col("captions") > 0)).any().alias("held"))
     )
-    bare = wanted.filter(~held & (pl.col("captions") == 0) & pl.col("defect").is_null())
-    missing = bare.join(collections.filter("held"), on="collection", maintain_order="left")
+    missing = pl.concat(without).join(collections.filter("held"), on="collection", maintain_order="left")
     for (collection, files), rows in missing.group_by(["collection", "files"], maintain_order=True):
         yield Finding(
             f"relevant images of {collection} that are known by name only",
@@ -193,7 +228,8 @@ def relevant_images_missing(material: Material) -> Iterator[Finding]:
         )
 
 
-def _relevant(material: Material) -> pl.DataFrame:
+def _relevant(material: Material) -> Iterator[pl.DataFrame]:
+    """The relevant images that no generator made, in parts, in their order."""
     import polars as pl
 
     lows = pl.DataFrame(
@@ -203,16 +239,18 @@ def _relevant(material: Material) -> pl.DataFrame:
     )
     made = answers_by(material, "generator").select("image_id")
     relevant = (
-        material.truths.filter(
-            (pl.col("prompt_id") > 0) & (pl.col("image_id") > 0) & (pl.col("system_id") == 0)
-        )
-        .join(lows, on="question")
+        material.scan("truths")
+        .filter((pl.col("prompt_id") > 0) & (pl.col("image_id") > 0) & (pl.col("system_id") == 0))
+        .join(lows.lazy(), on="question")
         .filter(pl.col("value") > pl.col("floor"))
         .select("image_id")
-        .unique()
-        .join(made, on="image_id", how="anti")
     )
-    return material.images.join(relevant, on="image_id", how="semi", maintain_order="left")
+    for some in blocks(relevant, key="image_id"):
+        found = gathered(relevant.filter(some)).unique()
+        found = found.join(gathered(made.filter(some)), on="image_id", how="anti")
+        if not found.is_empty():
+            images = gathered(material.scan("images").filter(some))
+            yield images.join(found, on="image_id", how="semi", maintain_order="left")
 
 
 @check(severity="warning", source="Poesina et al. 2025 (PQPP)", licence="Apache-2.0")

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from sightline.data.checks import Material, item_examples, off_by_a_hair, outside, prompt_examples
+from sightline.data.checks import (
+    Material,
+    blocks,
+    gathered,
+    item_examples,
+    off_by_a_hair,
+    outside,
+    prompt_examples,
+)
 from sightline.extension import check
 from sightline.records import Finding
 
@@ -27,10 +35,13 @@ def truth_inconsistent(material: Material) -> Iterator[Finding]:
     """
     import polars as pl
 
-    published = material.truths.filter((pl.col("rule") == "published") & (pl.col("prompt_id") > 0))
+    published = material.scan("truths").filter((pl.col("rule") == "published") & (pl.col("prompt_id") > 0))
+    first = gathered(published.with_row_index("place").group_by("question").agg(pl.col("place").min()))
     of_prompt = pl.col("system_id") == 0
     of_image = pl.col("image_id") > 0
-    for (question,), rows in published.group_by(["question"], maintain_order=True):
+    for question in first.sort("place")["question"]:
+        rows = published.filter(pl.col("question") == question)
+        rows = rows.select("prompt_id", "system_id", "image_id", "value").with_row_index("place")
         by_system = rows.filter(~of_prompt & ~of_image)
         yield from _against_mean(
             material, rows.filter(of_prompt & ~of_image), by_system, ["prompt_id"], str(question), "systems"
@@ -42,7 +53,7 @@ def truth_inconsistent(material: Material) -> Iterator[Finding]:
     yield from _against_votes(material)
     beyond = (pl.col("value") < pl.col("low")) | (pl.col("value") > pl.col("high"))
     reversed_ = pl.col("low") > pl.col("high")
-    wrong = material.truths.filter((beyond | reversed_).fill_null(False))
+    wrong = gathered(material.scan("truths").filter((beyond | reversed_).fill_null(False)))
     for (question,), rows in wrong.group_by(["question"], maintain_order=True):
         yield Finding(
             f"truths of {question} outside their own interval",
@@ -54,19 +65,23 @@ def truth_inconsistent(material: Material) -> Iterator[Finding]:
 
 
 def _against_mean(
-    material: Material, wholes: pl.DataFrame, parts: pl.DataFrame, key: list[str], question: str, of: str
+    material: Material, wholes: pl.LazyFrame, parts: pl.LazyFrame, key: list[str], question: str, of: str
 ) -> Iterator[Finding]:
     import polars as pl
 
-    means = (
-        parts.group_by(key)
-        .agg(pl.col("value").mean().alias("mean"), pl.len().alias("parts"))
-        .filter(pl.col("parts") > 1)
-    )
-    held = wholes.join(means, on=key, maintain_order="left")
-    if held.is_empty():
+    found, rounding = [], 0.0
+    for some in blocks(wholes, parts):
+        whole, part = gathered(wholes.filter(some)), gathered(parts.filter(some))
+        means = (
+            part.group_by(key)
+            .agg(pl.col("value").mean().alias("mean"), pl.len().alias("parts"))
+            .filter(pl.col("parts") > 1)
+        )
+        found.append(whole.join(means, on=key, maintain_order="left"))
+        rounding = _finer(rounding, _rounding(part["value"]))
+    if not found or (held := pl.concat(found).sort("place")).is_empty():
         return
-    slack = 1e-6 + _rounding(held["value"]) + _rounding(parts["value"])
+    slack = 1e-6 + _rounding(held["value"]) + rounding
     wrong = held.filter((pl.col("value") - pl.col("mean")).abs() > slack)
     if not wrong.is_empty():
         apart = float((wrong["value"] - wrong["mean"]).abs().max())  # type: ignore[arg-type]
@@ -87,19 +102,29 @@ def _rounding(values: pl.Series) -> float:
     return 0.5 * 10.0**-DECIMALS
 
 
+def _finer(first: float, second: float) -> float:
+    """Of two roundings that of the values together: the finer one; 0 stands for whole numbers."""
+    return min((each for each in (first, second) if each), default=0.0)
+
+
 def _against_votes(material: Material) -> Iterator[Finding]:
     import polars as pl
 
-    ends = material.judgements.group_by("question", "item_id").agg(
-        pl.col("value").min().alias("least"), pl.col("value").max().alias("most")
-    )
-    settled = material.truths.filter(pl.col("rule") == "published").join(
-        ends, on=["question", "item_id"], maintain_order="left"
-    )
+    published = material.scan("truths").with_row_index("place").filter(pl.col("rule") == "published")
+    votes = material.scan("judgements").select("question", "item_id", "value")
+    settled_parts = []
+    for some in blocks(published, key="item_id"):
+        ends = (
+            gathered(votes.filter(some))
+            .group_by("question", "item_id")
+            .agg(pl.col("value").min().alias("least"), pl.col("value").max().alias("most"))
+        )
+        settled_parts.append(gathered(published.filter(some)).join(ends, on=["question", "item_id"]))
+    if not settled_parts:
+        return
     hair = off_by_a_hair()
-    wrong = settled.filter(
-        (pl.col("value") < pl.col("least") - hair) | (pl.col("value") > pl.col("most") + hair)
-    )
+    off = (pl.col("value") < pl.col("least") - hair) | (pl.col("value") > pl.col("most") + hair)
+    wrong = pl.concat(part.filter(off) for part in settled_parts).sort("place")
     for (question,), rows in wrong.group_by(["question"], maintain_order=True):
         yield Finding(
             f"published truths of {question} below the lowest or above the highest vote on them",
@@ -116,9 +141,9 @@ def truth_out_of_range(material: Material) -> Iterator[Finding]:
     A rule that settles on another scale than people judged on (HBPP's -1 to 2, a MOS of 0 to 100) is at odds
     with the question, and a comparison of the two would be wrong without a word.
     """
-    wrong = outside(material, material.truths)
+    wrong = outside(material, material.scan("truths"))
     for (question, rule), rows in wrong.group_by(["question", "rule"], maintain_order=True):
-        values = sorted({float(value) for value in rows["value"]})
+        values = sorted({float(value) for value in rows["value"].unique()})
         yield Finding(
             f"truths of {question} (rule {rule}) off its scale, from {values[0]:g} to {values[-1]:g}",
             rows.height,

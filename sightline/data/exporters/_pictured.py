@@ -6,11 +6,15 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from sightline.data.exporters import parts
+
 if TYPE_CHECKING:
     import polars as pl
 
 NOTES = "notes.txt"
 SUFFIXES = {b"\x89PNG": ".png", b"\xff\xd8\xff": ".jpg", b"GIF8": ".gif", b"BM": ".bmp", b"II*\x00": ".tif"}
+AT_ONCE = 1_000
+"""Rows whose images are looked up together."""
 FIELDS = ("suite", "prompt_id", "prompt", "system", "kind", "position", "seed", "score")
 
 
@@ -24,12 +28,14 @@ class Sample(NamedTuple):
 
 def columns(tables: Mapping[str, pl.DataFrame]) -> list[str]:
     """The fields that rows may have, the same for all of them."""
-    answers, prompts, tags = (tables.get(name) for name in ("answers", "prompts", "image_tags"))
     found = ["image_name", "collection", "sha256", "captions", *FIELDS]
-    found += [] if answers is None else [name for name in answers.columns if name.startswith("settings.")]
-    found += [] if prompts is None else _described(prompts)
-    if tags is not None:
-        found += [f"image_tags.{name}" for name in tags["tag"].unique().sort()]
+    if "answers" in tables:
+        found += [name for name in next(parts(tables, "answers")).columns if name.startswith("settings.")]
+    if "prompts" in tables:
+        found += _described(tables["prompts"])
+    if "image_tags" in tables:
+        names = {name for part in parts(tables, "image_tags") for name in part["tag"].unique()}
+        found += [f"image_tags.{name}" for name in sorted(names)]
     return found
 
 
@@ -40,75 +46,81 @@ def _described(prompts: pl.DataFrame) -> list[str]:
 def samples(tables: Mapping[str, pl.DataFrame], notes: list[str]) -> Iterator[Sample]:
     """Every answer that has an image, then the images that answer nothing."""
     read: Callable[[str], bytes] | None = getattr(tables, "picture", None)
-    images = _keyed(tables, "images", "sha256")
-    captions = _listed(tables, "captions", "caption")
-    marks, prompt_tags = _tags_of_images(tables), _tags_of_prompts(tables)
-    answers = tables.get("answers")
-    shown: set[tuple[str, str]] = set()
+    images: Any = tables if hasattr(tables, "described") else _Images(tables)
+    prompt_tags = _tags_of_prompts(tables)
     failed = nameless = 0
-    for row in () if answers is None else answers.iter_rows(named=True):
-        if row["image"] is None:
-            failed += 1
-            continue
-        key = (row["collection"], row["image"])
-        shown.add(key)
-        data = _bytes(read, images.get(key))
-        nameless += data is None
-        fields = {name: row.get(name) for name in FIELDS}
-        fields |= {name: cell for name, cell in row.items() if name.startswith("settings.")}
-        fields |= prompt_tags.get((row["suite"], row["prompt_id"]), {})
-        yield Sample(row["image"], data, _about(key, images, captions, marks) | fields)
-    for key in images:
-        if key not in shown:
-            data = _bytes(read, images[key])
-            nameless += data is None
-            yield Sample(key[1], data, _about(key, images, captions, marks))
+    for part in parts(tables, "answers") if "answers" in tables else ():
+        shown = part.filter(part["image"].is_not_null())
+        failed += part.height - shown.height
+        for some in shown.iter_slices(AT_ONCE):
+            about = images.described(list(some.select("collection", "image").iter_rows()))
+            for row in some.iter_rows(named=True):
+                sample = _sample((row["collection"], row["image"]), about, read)
+                nameless += sample.data is None
+                fields = {name: row.get(name) for name in FIELDS}
+                fields |= {name: cell for name, cell in row.items() if name.startswith("settings.")}
+                fields |= prompt_tags.get((row["suite"], row["prompt_id"]), {})
+                yield sample._replace(fields={**sample.fields, **fields})
+    for part in images.unanswered():
+        for some in part.iter_slices(AT_ONCE):
+            keys = list(some.select("collection", "image").iter_rows())
+            about = images.described(keys)
+            for key in keys:
+                sample = _sample(key, about, read)
+                nameless += sample.data is None
+                yield sample
     if failed:
         notes.append(f"{failed} answers failed and have no image: they are left out.")
     if nameless:
         notes.append(f"{nameless} images are known by name alone: their rows have no image.")
 
 
-def _bytes(read: Callable[[str], bytes] | None, sha256: str | None) -> bytes | None:
-    return None if read is None or sha256 is None else read(sha256)
+def _sample(
+    key: tuple[str, str], about: Mapping[tuple[str, str], Any], read: Callable[[str], bytes] | None
+) -> Sample:
+    sha256, captions, tags = about.get(key, (None, [], {}))
+    data = None if read is None or sha256 is None else read(sha256)
+    named = {"image_name": key[1], "collection": key[0], "sha256": sha256, "captions": captions or None}
+    return Sample(key[1], data, {**named, **{f"image_tags.{name}": value for name, value in tags.items()}})
 
 
-def _about(
-    key: tuple[str, str],
-    images: Mapping[tuple[str, str], str | None],
-    captions: Mapping[tuple[str, str], list[str]],
-    marks: Mapping[tuple[str, str], Mapping[str, str]],
-) -> dict[str, Any]:
-    named = {"image_name": key[1], "collection": key[0], "sha256": images.get(key)}
-    return {**named, "captions": captions.get(key) or None, **marks.get(key, {})}
+class _Images:
+    """What plain tables say of images, as an export of a study looks it up."""
 
+    def __init__(self, tables: Mapping[str, pl.DataFrame]) -> None:
+        self._tables = tables
+        self._found: dict[tuple[str, str], tuple[str | None, list[str], dict[str, str]]] = {}
+        for home, name, sha256 in self._rows("images", "collection", "image", "sha256"):
+            self._of(home, name)
+            self._found[home, name] = (sha256, [], {})
+        for home, name, caption in self._rows("captions", "collection", "image", "caption"):
+            self._of(home, name)[1].append(caption)
+        columns = ("collection", "image", "prompt_id", "tag", "value")
+        for home, name, prompt, tag, value in self._rows("image_tags", *columns):
+            if prompt is None:
+                self._of(home, name)[2][tag] = value
 
-def _keyed(tables: Mapping[str, pl.DataFrame], table: str, column: str) -> dict[tuple[str, str], Any]:
-    frame = tables.get(table)
-    if frame is None:
-        return {}
-    return {
-        (home, name): cell for home, name, cell in frame.select("collection", "image", column).iter_rows()
-    }
+    def _rows(self, table: str, *columns: str) -> Iterator[tuple[Any, ...]]:
+        return self._tables[table].select(*columns).iter_rows() if table in self._tables else iter(())
 
+    def _of(self, home: str, name: str) -> tuple[str | None, list[str], dict[str, str]]:
+        return self._found.setdefault((home, name), (None, [], {}))
 
-def _listed(tables: Mapping[str, pl.DataFrame], table: str, column: str) -> dict[tuple[str, str], list[str]]:
-    found: dict[tuple[str, str], list[str]] = {}
-    frame = tables.get(table)
-    if frame is not None:
-        for home, name, cell in frame.select("collection", "image", column).iter_rows():
-            found.setdefault((home, name), []).append(cell)
-    return found
+    def described(self, keys: object) -> Mapping[tuple[str, str], Any]:
+        """All that is known; which keys are asked for makes no difference."""
+        return self._found
 
-
-def _tags_of_images(tables: Mapping[str, pl.DataFrame]) -> dict[tuple[str, str], dict[str, str]]:
-    found: dict[tuple[str, str], dict[str, str]] = {}
-    frame = tables.get("image_tags")
-    for row in () if frame is None else frame.iter_rows(named=True):
-        if row["prompt_id"] is None:
-            tags = found.setdefault((row["collection"], row["image"]), {})
-            tags[f"image_tags.{row['tag']}"] = row["value"]
-    return found
+    def unanswered(self) -> Iterator[pl.DataFrame]:
+        """Images that are no answer."""
+        if "images" in self._tables:
+            images = self._tables["images"]
+            answers = self._tables.get("answers")
+            keys = ["collection", "image"]
+            yield (
+                images
+                if answers is None
+                else images.join(answers, on=keys, how="anti", maintain_order="left")
+            )
 
 
 def _tags_of_prompts(tables: Mapping[str, pl.DataFrame]) -> dict[tuple[str, str], dict[str, str]]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sightline.data.exporters import whole
+from sightline.data.exporters import parts, whole, write_parquet
 from sightline.data.exporters._pictured import NOTES, Sample, columns, file_name, samples
 from sightline.errors import DataError
 from sightline.extension import exporter
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 SHARD_BYTES = 256 * 1024**2
 ROW_GROUP = 100
 """Rows that are read at once: as few as the datasets package writes where there are images."""
+PIECE, PIECE_BYTES = 1_000, 64 * 1024**2
+"""Rows, and bytes of their images, that are in memory at once."""
 WHOLE_NUMBERS = ("position", "seed")
 CARD = "README.md"
 FURTHER = ("truths", "scores")
@@ -39,47 +42,58 @@ def huggingface(
     names = columns(tables)
     features: dict[str, str] = {}
     total = 0
-    for number, part in enumerate(_shards(samples(tables, notes))):
-        path = folder / f"{split}-{number:05d}.parquet"
-        frame, features = _frame(part, names)
-        total += len(part)
+    rows = iter(samples(tables, notes))
+    while (first := next(rows, None)) is not None:
+        path = folder / f"{split}-{len(written):05d}.parquet"
+        counted: list[int] = []
+        pieces = _pieces(chain((first,), rows), counted)
+        frames = (_frame(piece, names)[0] for piece in pieces)
+        features = _frame([], names)[1]
+        about = {
+            "huggingface": json.dumps({"info": {"features": {k: _feature(v) for k, v in features.items()}}})
+        }
         with whole(path) as draft:
-            about = json.dumps(
-                {"info": {"features": {name: _feature(kind) for name, kind in features.items()}}}
-            )
-            frame.write_parquet(draft, row_group_size=ROW_GROUP, metadata={"huggingface": about})
+            write_parquet(frames, draft, ROW_GROUP, about)
+        total += sum(counted)
         written.append(path)
     if not written:
         raise DataError("there are no images to export", remedy="Export as csv instead.")
     wanted = (*FURTHER, *(["judgements"] if judgements else []))
-    further = {name: found for name in wanted if (found := _table(tables, name)) is not None and found.height}
-    for name, table in further.items():
+    further = [name for name in wanted if name in tables and _is_table(tables, name)]
+    for name in further:
         with whole(folder / f"{name}.parquet") as draft:
-            table.write_parquet(draft)
+            write_parquet(parts(tables, name), draft)
         written.append(folder / f"{name}.parquet")
-    written.append(_write(folder / CARD, _card(tables, split, total, features, list(further), notes)))
+    written.append(_write(folder / CARD, _card(tables, split, total, features, further, notes)))
     if notes:
         written.append(_write(folder / NOTES, notes))
     return written
 
 
-def _table(tables: Mapping[str, pl.DataFrame], name: str) -> pl.DataFrame | None:
-    frame = tables.get(name)
-    # In the example of a test a table may be anything; ours has what it is about.
-    return frame if frame is not None and "value" in frame.columns and "prompt_id" in frame.columns else None
+def _is_table(tables: Mapping[str, pl.DataFrame], name: str) -> bool:
+    """Whether a table has rows, and what it is about: in the example of a test it may be anything."""
+    return any(
+        part.height and "value" in part.columns and "prompt_id" in part.columns
+        for part in parts(tables, name)
+    )
 
 
-def _shards(rows: Iterator[Sample]) -> Iterator[list[Sample]]:
-    part: list[Sample] = []
+def _pieces(rows: Iterator[Sample], counted: list[int]) -> Iterator[list[Sample]]:
+    """Samples until a shard is full, as many at a time as fit into memory; notes how many."""
     held = 0
-    for row in rows:
-        part.append(row)
-        held += len(row.data or b"")
-        if held >= SHARD_BYTES:
-            yield part
-            part, held = [], 0
-    if part:
-        yield part
+    while held < SHARD_BYTES:
+        piece: list[Sample] = []
+        size = 0
+        for row in rows:
+            piece.append(row)
+            size += len(row.data or b"")
+            if len(piece) >= PIECE or size >= PIECE_BYTES or held + size >= SHARD_BYTES:
+                break
+        if not piece:
+            return
+        held += size
+        counted.append(len(piece))
+        yield piece
 
 
 def _frame(part: Sequence[Sample], names: Sequence[str]) -> tuple[pl.DataFrame, dict[str, str]]:
@@ -138,8 +152,10 @@ def _card(
         yield f"  - name: {json.dumps(name)}"
         yield "    list: string" if kind == "list" else f"    dtype: {kind}"
     yield from ("---", "", "# Images of text-to-image systems, with their prompts", "")
-    answers = tables.get("answers")
-    systems = [] if answers is None else answers["system"].unique(maintain_order=True).to_list()
+    answers = parts(tables, "answers") if "answers" in tables else ()
+    systems = list(
+        dict.fromkeys(name for part in answers for name in part["system"].unique(maintain_order=True))
+    )
     named = ", ".join(map(str, systems)) or "none"
     yield f"{total:,} rows, one image each, of {len(systems)} systems: {named}."
     yield "Written by `sightline export --as huggingface`; `sightline import` reads it back."

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sightline.data.exporters import write_each
+from sightline.data.exporters import write_each, write_parquet
 from sightline.extension import exporter
 
 if TYPE_CHECKING:
@@ -26,9 +26,13 @@ def csv(tables: Mapping[str, pl.DataFrame], folder: Path) -> Sequence[Path]:
     an apostrophe in front, as does text that looks so guarded; numbers stay numbers. Importing an export
     takes the apostrophes away again. Lists and structures become JSON, bytes hexadecimal.
     """
-    return write_each(
-        tables, folder, ".csv", lambda table, file: _safe(table).write_csv(file, quote_style="necessary")
-    )
+    return write_each(tables, folder, ".csv", _write_csv)
+
+
+def _write_csv(parts: Iterator[pl.DataFrame], file: Path) -> None:
+    with file.open("wb") as stream:
+        for number, part in enumerate(parts):
+            _safe(part).write_csv(stream, quote_style="necessary", include_header=number == 0)
 
 
 def _safe(table: pl.DataFrame) -> pl.DataFrame:
@@ -59,10 +63,16 @@ def _as_json(value: Any) -> str:
 @exporter(suffix=".jsonl", source="jsonlines.org", licence="Apache-2.0")
 def jsonl(tables: Mapping[str, pl.DataFrame], folder: Path) -> Sequence[Path]:
     """One file per table, one JSON object per row, in UTF-8; a missing value is null."""
-    return write_each(tables, folder, ".jsonl", lambda table, file: table.write_ndjson(file))
+    return write_each(tables, folder, ".jsonl", _write_lines)
+
+
+def _write_lines(parts: Iterator[pl.DataFrame], file: Path) -> None:
+    with file.open("wb") as stream:
+        for part in parts:
+            part.write_ndjson(stream)
 
 
 @exporter(suffix=".parquet", source="Apache Parquet", licence="Apache-2.0")
 def parquet(tables: Mapping[str, pl.DataFrame], folder: Path) -> Sequence[Path]:
     """One compressed Parquet file a table; types and missing values come back as they were."""
-    return write_each(tables, folder, ".parquet", lambda table, file: table.write_parquet(file))
+    return write_each(tables, folder, ".parquet", write_parquet)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sightline.data.exporters import whole
+from sightline.data.exporters import parts, whole
 from sightline.errors import DataError
 from sightline.extension import exporter
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 NOTES = "notes.txt"
+COLUMNS = ("suite", "collection", "system", "prompt_id", "position", "image", "score")
 
 
 @exporter(source="TREC run, qrels and topics formats", licence="Apache-2.0")
@@ -28,8 +29,8 @@ def trec(tables: Mapping[str, pl.DataFrame], folder: Path, *, question: str = "r
     it that came last.
     """
     notes: list[str] = []
-    runs = _rankings(tables.get("answers"), notes)
-    relevant = _relevance(tables.get("truths"), question)
+    runs = _rankings(tables, notes)
+    relevant = _relevance(tables, question)
     if runs is None and relevant is None:
         raise DataError(
             f"there is neither a ranking of a retriever nor a truth of {question!r} about images",
@@ -62,30 +63,37 @@ def trec(tables: Mapping[str, pl.DataFrame], folder: Path, *, question: str = "r
     return written
 
 
-def _rankings(answers: pl.DataFrame | None, notes: list[str]) -> pl.DataFrame | None:
+def _rankings(tables: Mapping[str, pl.DataFrame], notes: list[str]) -> pl.DataFrame | None:
+    """The places of rankings, all at once: lines of a run are sorted by the ids of prompts."""
     import polars as pl
 
-    if answers is None:
+    if "answers" not in tables:
         return None
-    others = answers.filter(pl.col("kind") != "retriever")["system"].n_unique()
+    others: set[str] = set()
+    failed = 0
+    found = []
+    for part in parts(tables, "answers"):
+        others |= set(part.filter(pl.col("kind") != "retriever")["system"].unique())
+        ranked = part.filter(kind="retriever")
+        failed += ranked["image"].null_count()
+        found.append(ranked.filter(pl.col("image").is_not_null()).select(COLUMNS))
     if others:
-        notes.append(f"{others} generators are left out: their answers are no rankings.")
-    ranked = answers.filter(kind="retriever")
-    failed = ranked["image"].null_count()
+        notes.append(f"{len(others)} generators are left out: their answers are no rankings.")
     if failed:
         notes.append(f"{failed} answers are left out: they failed and name no image.")
-    kept = ranked.filter(pl.col("image").is_not_null())
+    kept = pl.concat(found)
     return None if kept.is_empty() else kept
 
 
-def _relevance(truths: pl.DataFrame | None, question: str) -> pl.DataFrame | None:
+def _relevance(tables: Mapping[str, pl.DataFrame], question: str) -> pl.DataFrame | None:
     import polars as pl
 
-    if truths is None:
+    if "truths" not in tables:
         return None
     named = pl.col("prompt_id").is_not_null() & pl.col("image").is_not_null()
     alone = pl.col("system").is_null() & pl.col("image_b").is_null() & pl.col("image_c").is_null()
-    kept = truths.filter((pl.col("question") == question) & named & alone)
+    about = (pl.col("question") == question) & named & alone
+    kept = pl.concat(part.filter(about) for part in parts(tables, "truths"))
     if kept.is_empty():
         return None
     kept = kept.filter(rule=kept["rule"][-1])

@@ -126,7 +126,7 @@ def _set_up_sqlite(connection: Any, _: Any) -> None:
         cursor.execute("PRAGMA journal_mode=WAL")
     cursor.execute("PRAGMA synchronous=FULL")
     cursor.execute("PRAGMA foreign_keys=ON")
-    cursor.execute("PRAGMA cache_size=-65536")
+    cursor.execute("PRAGMA cache_size=-24576")
     cursor.execute("PRAGMA temp_store=MEMORY")
     cursor.close()
 
