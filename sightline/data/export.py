@@ -234,9 +234,12 @@ class _Tables(Mapping[str, "pl.DataFrame"]):
     def described(self, keys: Sequence[tuple[str, str]]) -> dict[tuple[str, str], listing.Described]:
         """What the tables say of these images, given by collection and name."""
         found = listing.described_images(self._study, keys)
-        without = {"images": {"sha256": None}, "captions": {"captions": []}, "image_tags": {"tags": {}}}
-        lacking = {field: none for name, fields in without.items() for field, none in fields.items()
-                   if name not in self._names}  # fmt: skip
+        fields: dict[str, tuple[str, Any]] = {
+            "images": ("sha256", None),
+            "captions": ("captions", []),
+            "image_tags": ("tags", {}),
+        }
+        lacking = dict(field for name, field in fields.items() if name not in self._names)
         return {key: each._replace(**lacking) for key, each in found.items()} if lacking else found
 
     def unanswered(self) -> Iterator[pl.DataFrame]:

@@ -249,7 +249,8 @@ def scales_undeclared(material: Material, *, far: float = 10, share: float = 0.0
                 few(_by_whom(off)),
                 "Is it a slip of the keyboard? Correct the table and import it again with --replace.",
             )
-        seen = f"values from {values.min():g} to {values.max():g} were seen"
+        ends = [float(each) for each in (values.min(), values.max())]  # type: ignore[arg-type]
+        seen = f"values from {ends[0]:g} to {ends[1]:g} were seen"
         yield Finding(
             f"no scale is declared for {question.name}: {seen}",
             len(values),
@@ -340,10 +341,10 @@ def _of(material: Material, what: str, rows: pl.LazyFrame) -> Iterator[Finding]:
         (misplaced, f"{what} of images under prompts that they were not made for"),
     )
     for wrong, said in kinds:
-        for (question,), found in wrong.group_by(["question"], maintain_order=True):
+        for (question,), listed in wrong.group_by(["question"], maintain_order=True):
             yield Finding(
                 f"{said} ({question})",
-                found.height,
-                item_examples(material, found),
+                listed.height,
+                item_examples(material, listed),
                 "Import the missing answers, or correct the prompt, system or image that these rows name.",
             )

@@ -54,11 +54,11 @@ def truth_inconsistent(material: Material) -> Iterator[Finding]:
     beyond = (pl.col("value") < pl.col("low")) | (pl.col("value") > pl.col("high"))
     reversed_ = pl.col("low") > pl.col("high")
     wrong = gathered(material.scan("truths").filter((beyond | reversed_).fill_null(False)))
-    for (question,), rows in wrong.group_by(["question"], maintain_order=True):
+    for (asked,), found in wrong.group_by(["question"], maintain_order=True):
         yield Finding(
-            f"truths of {question} outside their own interval",
-            rows.height,
-            item_examples(material, rows),
+            f"truths of {asked} outside their own interval",
+            found.height,
+            item_examples(material, found),
             "Were the columns of the interval exchanged? Correct them and import again.",
             "error",
         )
