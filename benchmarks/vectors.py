@@ -1,4 +1,4 @@
-"""A million vectors in a study: files, seconds and memory, against one np.save and np.load of them.
+"""A million vectors in a study: files, seconds and memory, against np.save and np.load of the same matrix.
 
     python benchmarks/vectors.py [--rows 1000000] [--dimensions 64] [--at-once 1024]
 
@@ -34,10 +34,6 @@ def main() -> None:
     contents = [generator.bytes(32).hex() for _ in range(asked.rows)]
     chosen = generator.integers(asked.rows, size=FEW)
     with tempfile.TemporaryDirectory() as made:
-        plain = Path(made) / "plain.npy"
-        saved, _ = timed(lambda: np.save(plain, matrix))
-        loaded, _ = timed(lambda: np.array(np.load(plain, mmap_mode="r")))
-        picked, _ = timed(lambda: np.load(plain, mmap_mode="r")[chosen])
         with create_study(Path(made) / "study") as study:
             before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
@@ -54,6 +50,10 @@ def main() -> None:
             assert known.all() and np.array_equal(rows, matrix)
             files = len(study.vectors.root.listing("vectors"))
             joined, _ = timed(lambda: study.vectors.join("e" * 64))
+        plain = Path(made) / "plain.npy"
+        saved, _ = timed(lambda: np.save(plain, matrix))
+        loaded, _ = timed(lambda: np.array(np.load(plain, mmap_mode="r")))
+        picked, _ = timed(lambda: np.load(plain, mmap_mode="r")[chosen])
     print(f"{asked.rows:,} vectors of {asked.dimensions} numbers, {asked.at_once:,} at a time: {files} files")
     print(f"put {written:.1f} s ({asked.rows / written:,.0f} per second), {written / saved:.1f} x np.save")
     print(f"peak memory while putting: {grown:.0f} MB more; joining what is joined: {joined * 1e3:.0f} ms")

@@ -174,6 +174,7 @@ def test_a_study_with_damaged_images_is_not_moved(far: str, local: Study) -> Non
         assert again.files.local
 
 
+@pytest.mark.slow
 def test_what_is_wrong_in_the_store_is_named(
     far: str, local: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -228,9 +229,11 @@ def test_pruned(far: str, local: Study) -> None:
 
 KILLED = """
 import os, signal, sys
+from sightline.study import roots
 from sightline.study.cache import cache
 from sightline.study.roots import Root
 from sightline.study.study import open_study
+roots.TOGETHER = 1
 home, far, left = sys.argv[1], sys.argv[2], int(sys.argv[3])
 
 def ending(method):
@@ -250,7 +253,8 @@ print(moved.copied, moved.already)
 """
 
 
-@pytest.mark.parametrize("nth", [5, pytest.param(9, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("nth", [5, 9])
 def test_a_move_that_is_killed_resumes(far: str, local: Study, nth: int) -> None:
     """The 1st write is the check, the 2nd to 7th are images, the 8th is a thumbnail, then come vectors."""
     process = start(KILLED, local.home, far, nth)
@@ -299,7 +303,7 @@ with open_study(home) as study:
 """
 
 
-@pytest.mark.parametrize("moment", ["before", "after", "removing"])
+@pytest.mark.parametrize("moment", ["before", "removing", pytest.param("after", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("where", ["near", pytest.param("far", marks=pytest.mark.slow)])
 def test_a_join_that_is_killed_does_no_harm(
     far: str, tmp_path: Path, moment: str, where: str, monkeypatch: pytest.MonkeyPatch
@@ -335,6 +339,7 @@ with open_study(sys.argv[1]) as study:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("address", ["postgresql"], indirect=True)
 def test_two_machines_write_vectors_at_once(
     far: str, address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -373,7 +378,7 @@ def test_an_address_is_checked_at_once(far: str, address: str, postgres_url: str
 def test_a_missing_package_says_how_to_install_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setitem(sys.modules, "s3fs", None)
-    monkeypatch.setattr(importlib.import_module("fsspec.registry"), "_registry", {})
+    monkeypatch.delitem(importlib.import_module("fsspec.registry")._registry, "s3", raising=False)
     with pytest.raises(MissingPackage) as caught:
         Root("s3://bucket/x").check()
     assert caught.value.remedy == 'pip install "sightline[s3]"'
@@ -447,6 +452,7 @@ def test_a_store_that_is_silent_is_given_up(
         Root("s3://bucket/x").read("images/ab/abc")
 
 
+@pytest.mark.slow
 def test_a_store_that_cannot_be_reached(far: str, local: Study, monkeypatch: pytest.MonkeyPatch) -> None:
     import s3fs
 

@@ -345,7 +345,7 @@ place, start, step = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 with open_study(place) as study:
     print("ready", flush=True)
     sys.stdin.readline()
-    for n in range(start, start + 60 * step, step):
+    for n in range(start, start + 20 * step, step):
         names = [str(n), str(n + 1), "both" + str(n // step)]
         study.vectors.put("clip", names, np.array([[n, 0], [n + 1, 0], [7, n // step]], dtype=np.float32))
 """
@@ -362,11 +362,11 @@ def test_two_processes_write_at_once(study: Study) -> None:
     for each in writers:
         _, complaint = each.communicate()
         assert each.returncode == 0, complaint
-    names = [str(1_000_000 * n + m) for n in range(3) for m in range(120)]
+    names = [str(1_000_000 * n + m) for n in range(3) for m in range(40)]
     found, known = study.vectors.get("clip", names)
     assert known.all()
     np.testing.assert_array_equal(found[:, 0], [float(name) for name in names])
-    both = [f"both{1_000_000 * n // 2 + m}" for n in range(3) for m in range(60)]
+    both = [f"both{1_000_000 * n // 2 + m}" for n in range(3) for m in range(20)]
     np.testing.assert_array_equal(study.vectors.get("clip", both)[0], [[7, float(b[4:])] for b in both])
     assert study.vectors.lost() == {}
     assert len(shards(study)) < 40
