@@ -6,6 +6,7 @@ import csv
 import datetime
 import json
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -102,8 +103,8 @@ def test_a_failed_write_leaves_the_earlier_file(
     (path,) = export(name, {"t": TABLE}, tmp_path)
     before = path.read_bytes()
 
-    def half_written(table: pl.DataFrame, file: Path, **_: object) -> None:
-        file.write_bytes(b"half")
+    def half_written(table: pl.DataFrame, file: Any, **_: object) -> None:
+        (file.write_bytes if isinstance(file, Path) else file.write)(b"half")
         raise OSError("disk full")
 
     for method in ("write_csv", "write_ndjson", "write_parquet"):
