@@ -20,6 +20,7 @@ from sightline.study.collections import images_of
 from sightline.study.files import ImageFiles
 from sightline.study.prompts import prompts_of
 from sightline.study.running.embedding import Cached, encoders_of
+from sightline.study.running.place import place_of
 from sightline.study.running.progress import Listener, Meter
 from sightline.study.study import Study
 from sightline.systems.ranking import (
@@ -33,7 +34,7 @@ from sightline.systems.ranking import (
     refuse_name,
     store_rankings,
 )
-from sightline.verbs import argument, option, verb
+from sightline.verbs import GPUS, ON, argument, option, verb
 
 if TYPE_CHECKING:
     import numpy as np
@@ -95,6 +96,8 @@ def retrieve(
         bool, option("Ignore the caption that equals the prompt, for each prompt separately.")
     ] = False,
     replace: Annotated[bool, REPLACE] = False,
+    on: Annotated[str | None, ON] = None,
+    gpus: Annotated[float | None, GPUS] = None,
     listener: Listener | None = None,
 ) -> Retrieval:
     """Run a search engine on the prompts of a study.
@@ -117,7 +120,8 @@ def retrieve(
     records = reading.prompt_records(study, prompts_of(study, suite)["prompt_id"].to_list())
     queries = list(records.values())
     candidates = candidates_of(study, collection)
-    encoders = {name: Cached(study, each, listener) for name, each in encoders_of(engine)}
+    place = place_of(on, gpus=gpus)
+    encoders = {name: Cached(study, each, listener, place) for name, each in encoders_of(engine)}
     meter = Meter(f"{system}: {engine.name}", len(queries), listener)
     search = engine.load(encoders or None)
     texts = wordings(study, {key: record.text for key, record in records.items()})

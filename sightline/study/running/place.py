@@ -20,7 +20,7 @@ _ADDRESS = re.compile(r"(ray://)?([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]):([0-9]{1,5
 
 @dataclass(frozen=True)
 class Place:
-    """So many workers, on a cluster where `on` is its address, each with this share of graphics cards.
+    """So many workers, on a cluster where `on` is its address, each with this part of graphics cards.
 
     Without a number of workers a cluster gives as many as it has room for.
     """
