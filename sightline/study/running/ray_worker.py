@@ -1,4 +1,4 @@
-"""What an actor of a Ray cluster does on its machine: look whether it has what is needed, then load the work."""
+"""What an actor of a Ray cluster does on its machine: look for what is needed, then load the work."""
 
 from __future__ import annotations
 
