@@ -38,7 +38,7 @@ from sightline.systems.ranking import (
     refuse_name,
     store_rankings,
 )
-from sightline.verbs import argument, option, verb
+from sightline.verbs import GPUS, ON, argument, option, verb
 
 if TYPE_CHECKING:
     import numpy as np
@@ -123,12 +123,10 @@ def retrieve(
     replace: Annotated[bool, REPLACE] = False,
     workers: Annotated[
         int | None,
-        option("Search an index with this many processes.", shown="threads of one process", least=1),
+        option("Encode and search an index with this many processes.", shown="one", least=1),
     ] = None,
-    on: Annotated[
-        str | None,
-        option("Build and search an index on a Ray cluster: ray, ray://HOST:10001.", metavar="RAY"),
-    ] = None,
+    on: Annotated[str | None, ON] = None,
+    gpus: Annotated[float | None, GPUS] = None,
     listener: Listener | None = None,
 ) -> Retrieval:
     """Run a search engine on the prompts of a study.
@@ -144,7 +142,7 @@ def retrieve(
 
     if k < 1:
         raise UsageError(f"k is {k}", remedy="Ask for 1 answer or more.")
-    place = place_of(on, 1 if workers is None and not on else workers)
+    place = place_of(on, workers, gpus)
     refuse_name(study, system)
     engine = registry.configure("retriever", retriever)
     engine.require()
@@ -154,7 +152,7 @@ def retrieve(
     candidates = with_folder(study, candidates_of(study, collection), engine)
     if place.crew:
         candidates = changed(candidates, run=Elsewhere(place))
-    encoders = {name: Cached(study, each, listener) for name, each in encoders_of(engine)}
+    encoders = {name: Cached(study, each, listener, place) for name, each in encoders_of(engine)}
     meter = Meter(f"{system}: {engine.name}", len(queries), listener)
     search = engine.load(encoders or None)
     texts = wordings(study, {key: record.text for key, record in records.items()})

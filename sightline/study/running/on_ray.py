@@ -22,7 +22,6 @@ from sightline.cores import cores
 from sightline.errors import MissingPackage, SightlineError, UsageError
 from sightline.study.files import ImageFiles
 from sightline.study.running.work import Answer, Lost, Placed, Work
-from sightline.study.running.workers import carried, prepare_worker
 from sightline.version import __version__
 
 LOCAL = "ray"
@@ -372,54 +371,6 @@ def _any_file(address: str) -> str:
     return str(found.absolute() if found is not None else "")
 
 
-def refusal(expected: Mapping[str, Any], host: str) -> tuple[str, str] | None:
-    """What this machine lacks of what is expected, and what to do about it."""
-    from sightline.registry import configure
-
-    for kind, words, identity in expected["extensions"]:
-        try:
-            made = configure(kind, words)
-            made.require()
-        except SightlineError as error:
-            remedy = f"Install there what is installed here. {error.remedy}".strip()
-            return f"{words} is not to be had on {host}: {error.what}", remedy
-        if made.identity != identity:
-            both = f"{identity[:12]} here, {made.identity[:12]} there"
-            return (
-                f"{words} is another one on {host} than here ({both})",
-                "Install the same version of its package or plug-in, with the same files and weights.",
-            )
-    file = expected["file"]
-    if file and not os.path.isfile(file):
-        return (
-            f"{host} does not see the study's image files (there is no {file})",
-            "Put the study into a folder that all machines share, or its images into an object store: "
-            "sightline init STUDY --images s3://BUCKET/FOLDER",
-        )
-    return None
-
-
-def loaded(packed: bytes, host: str) -> Callable[[Sequence[Any]], Answer]:
-    """The work, unpacked and loaded; what it raises, then or later, is an answer."""
-    import pickle
-
-    prepare_worker()
-    try:
-        work: Work[Any, Any] = pickle.loads(packed)
-        function = work.load()
-    except Exception as error:
-        failure = carried(error, f"a worker on {host}")
-        return lambda batch: failure
-
-    def answer(batch: Sequence[Any]) -> Answer:
-        try:
-            return list(function(batch))
-        except Exception as error:
-            return carried(error, f"a worker on {host}")
-
-    return answer
-
-
 def _actor_class() -> type:
     """The class of a worker.
 
@@ -466,14 +417,14 @@ def _actor_class() -> type:
                     )
                 if self.refused:
                     return ray.get_runtime_context().get_node_id(), self.refused
-            from sightline.study.running.on_ray import refusal
+            from sightline.study.running.ray_worker import refusal
 
             self.refused = refusal(self.expected, self.host)
             return ray.get_runtime_context().get_node_id(), self.refused
 
         def load(self) -> None:
             if self.refused is None:
-                from sightline.study.running.on_ray import loaded
+                from sightline.study.running.ray_worker import loaded
 
                 self.answer = loaded(self.packed, self.host)
 

@@ -150,12 +150,12 @@ def run_crew(
     crew = hire()
     shift = _Shift(crew, work, chain([first], batches))
     try:
-        shift.hand_out()
+        shift.assign()
         while shift.under_way:
             done = [shift.settle(*answer) for answer in crew.answers(shift.patience())]
-            # Handed out before the answers are stored: a worker need not wait for the disk. And after all of
+            # Assigned before the answers are stored: a worker need not wait for the disk. And after all of
             # them are settled: that a worker is lost may be said after what it answered before.
-            shift.hand_out()
+            shift.assign()
             yield from (each for each in done if each is not None)
             yield from shift.set_aside()
         if shift.failure is not None:
@@ -184,11 +184,11 @@ class _Shift:
 
     @property
     def under_way(self) -> bool:
-        """Whether anything is still to come back, or to be handed out as soon as a worker has room."""
+        """Whether anything is still to come back, or to be assigned as soon as a worker has room."""
         left = self.failure is None and (bool(self._again) or not self._exhausted)
         return left or any(not order.done for order in self._orders.values())
 
-    def hand_out(self) -> None:
+    def assign(self) -> None:
         """Give every worker that has room its next batch: first one batch each, then those that wait."""
         for depth in range(1, self.crew.depth + 1):
             for worker, queue in self._queues.items():
