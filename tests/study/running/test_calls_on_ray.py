@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -33,12 +35,18 @@ PROMPTS = 16
 DRAW = 'python(function="sightline.systems.generators.python:draw_a_colour")'
 
 
-@pytest.fixture(scope="module", autouse=True)
-def left() -> Iterator[None]:
-    """The cluster of this machine, which the first test starts, ends with the last."""
+@pytest.fixture(scope="module")
+def on() -> Iterator[str]:
+    """The address of a cluster of two processors on loopback; its sockets need short paths."""
+    from ray.cluster_utils import Cluster
+
+    folder = tempfile.mkdtemp(dir="/tmp")
+    size = {"num_cpus": 2, "include_dashboard": False, "object_store_memory": 80_000_000}
+    made = Cluster(initialize_head=True, connect=False, head_node_args={**size, "temp_dir": folder})
+    yield made.address
     leave()
-    yield
-    leave()
+    made.shutdown()
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture
@@ -72,19 +80,19 @@ def answers(study: Study, system: str) -> list[tuple[int, int, str]]:
     return made.select("prompt_id", "seed", "sha256").rows()
 
 
-def test_a_cluster_makes_the_same_images(study: Study, server: Server) -> None:
+def test_a_cluster_makes_the_same_images(study: Study, server: Server, on: str) -> None:
     here = sightline.generate(study, "here", DRAW)
-    there = sightline.generate(study, "there", DRAW, on="ray", workers=2)
+    there = sightline.generate(study, "there", DRAW, on=on, workers=2)
     assert here.made == there.made == PROMPTS and answers(study, "there") == answers(study, "here")
     name = 'openai_images(model="draw-1", endpoint="local")'
-    called = sightline.generate(study, "called", name, on="ray", workers=2)
+    called = sightline.generate(study, "called", name, on=on, workers=2)
     assert called.made == PROMPTS == sum(server.seen.values())
     (line,) = called.bill
     assert (line.sent, line.replies, line.cost) == (PROMPTS, PROMPTS, pytest.approx(0.04 * PROMPTS))
 
 
 def test_a_cluster_judges_and_scores_and_a_killed_worker_costs_its_calls(
-    study: Study, server: Server
+    study: Study, server: Server, on: str
 ) -> None:
     def kill() -> None:
         until = time.monotonic() + 120
@@ -95,7 +103,7 @@ def test_a_cluster_judges_and_scores_and_a_killed_worker_costs_its_calls(
 
     killer = threading.Thread(target=kill)
     killer.start()
-    there = sightline.judge(study, "eye", "local", question="there", on="ray", workers=2)
+    there = sightline.judge(study, "eye", "local", question="there", on=on, workers=2)
     killer.join()
     assert (there.votes, there.stopped) == (PROMPTS, "")
     (line,) = there.bill
@@ -105,7 +113,7 @@ def test_a_cluster_judges_and_scores_and_a_killed_worker_costs_its_calls(
     here = sightline.judge(study, "eye", "local", question="here")
     assert sum(server.seen.values()) == calls and (here.votes, here.position) == (PROMPTS, there.position)
     name = 'judge(model="eye", endpoint="local")'
-    scored = sightline.score(study, name, on="ray", workers=2)
+    scored = sightline.score(study, name, on=on, workers=2)
     assert sum(server.seen.values()) == calls + 2 * PROMPTS and not scored.runs[0].reasons
     values = study.scores().select("prompt_id", "system", "value").rows()
     sightline.cache(study, clear="judge")
@@ -114,7 +122,7 @@ def test_a_cluster_judges_and_scores_and_a_killed_worker_costs_its_calls(
     assert sum(server.seen.values()) == calls + 2 * PROMPTS
 
 
-def test_a_cluster_resamples_as_one_process_does() -> None:
+def test_a_cluster_resamples_as_one_process_does(on: str) -> None:
     matrix = np.random.default_rng(0).random((40, 4))
-    there = compare(matrix, test="bootstrap", each=mapped_at(Place(2, "ray"), worth=0.0))
+    there = compare(matrix, test="bootstrap", each=mapped_at(Place(2, on), worth=0.0))
     assert there == compare(matrix, test="bootstrap")
