@@ -29,13 +29,15 @@ from scoring import draw, fill
 
 from sightline.registry import find_measure
 from sightline.study import reading
+from sightline.study.running.on_ray import leave
 from sightline.study.running.place import Place
 from sightline.study.running.run import run_together
 from sightline.study.study import open_study
 
 MOST = 1.3
 MEASURES = ("brisque", "niqe", "sharpness")
-BATCH = 32
+BATCH = 200
+"""Images of a batch: it takes about a second."""
 SMALL = 8
 """Images of a batch while workers are killed: more is under way, and more is lost."""
 WORKERS = 2
@@ -56,6 +58,7 @@ def cluster(folder: Path) -> Iterator[str]:
     try:
         yield made.address
     finally:
+        leave()
         made.shutdown()
 
 
