@@ -255,7 +255,8 @@ def join(on: str, workers: int = 0) -> Any:
         raise Unreachable(
             f"cannot join the Ray cluster: {failure}",
             where=on,
-            remedy="Is it up (ray status), and are Python and Ray the same there as here?",
+            remedy="Is it up (ray status), and are Python and Ray the same there as here? If it asks for a token: "
+            "RAY_AUTH_MODE=token, with the token in RAY_AUTH_TOKEN or ~/.ray/auth_token.",
         )
     _joined = on
     return ray
@@ -306,6 +307,7 @@ def _imported(on: str) -> Any:
         # Nothing is sent to Ray's makers, and what is lost is said by us, not between the lines of a result.
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", ".")
+        os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "error")
     import ray
 
     return ray
