@@ -255,8 +255,8 @@ def join(on: str, workers: int = 0) -> Any:
         raise Unreachable(
             f"cannot join the Ray cluster: {failure}",
             where=on,
-            remedy="Is it up (ray status), and are Python and Ray the same there as here? If it asks for a token: "
-            "RAY_AUTH_MODE=token, with the token in RAY_AUTH_TOKEN or ~/.ray/auth_token.",
+            remedy="Is it up (ray status), and are Python and Ray the same there as here? If it asks for a "
+            "token: RAY_AUTH_MODE=token, with the token in RAY_AUTH_TOKEN or ~/.ray/auth_token.",
         )
     _joined = on
     return ray
