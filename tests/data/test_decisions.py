@@ -65,7 +65,7 @@ pairs = 2
 def content(study: Study) -> dict[str, list[tuple[Any, ...]]]:
     """All that was decided, by names."""
     tables = ("annotators", "controls", "rounds", "round_items", "tasks", "judgements")
-    frames = {name: TABLES[name](study) for name in tables}
+    frames = {name: pl.concat(TABLES[name](study)) for name in tables}
     return {
         name: sorted(frame.select(sorted(frame.columns)).rows(), key=repr) for name, frame in frames.items()
     }

@@ -55,13 +55,13 @@ def test_an_index_is_used_again_until_the_collection_changes(painted: Study, tmp
     assert again.already and again.number == first.number and file.stat().st_mtime_ns == made
     use = cache(painted).files["indexes"]
     assert use.files == 3 and use.bytes >= file.stat().st_size
-    assert cache(painted, clean=True).files["indexes"].files == 3
+    assert cache(painted, prune=True).files["indexes"].files == 3
     path = tmp_path / "night.png"
     Pillow.new("RGB", (16, 16), (0, 0, 90)).save(path)
     put(painted, [Image(ImageKey("paints", "night"), str(path))], "more")
     sightline.retrieve(painted, "index", HNSW, collection="paints", k=1, replace=True)
     assert cache(painted).files["indexes"].files == 6
-    cleaned = cache(painted, clean=True)
+    cleaned = cache(painted, prune=True)
     assert cleaned.removed is not None and cleaned.removed.files == 3
     assert cleaned.files["indexes"].files == 3 and not file.exists()
 
