@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from sqlalchemy import Connection, Engine, text
 
@@ -67,6 +67,7 @@ def counts(study: Readable) -> dict[str, int]:
     return result
 
 
+Made = TypeVar("Made")
 _remembered: ContextVar[dict[Any, Any] | None] = ContextVar("remembered", default=None)
 
 
@@ -83,18 +84,23 @@ def remembering() -> Iterator[None]:
         _remembered.reset(token)
 
 
+def once(study: Readable, key: Hashable, make: Callable[[], Made]) -> Made:
+    """What `make` gives; within `remembering` it is made once for a study and key."""
+    known = _remembered.get()
+    if known is None:
+        return make()
+    if (study.engine, key) not in known:
+        known[study.engine, key] = make()
+    made: Made = known[study.engine, key]
+    return made
+
+
 def frame(study: Readable, query: str, columns: str, **values: Any) -> pl.DataFrame:
     """The rows of a query as a frame; `columns` names its columns, with :int or :float after numbers."""
     import polars as pl
 
-    known = _remembered.get()
-    key = (study.engine, query, *sorted(values.items()))
-    if known is not None and key in known:
-        return known[key]
-    read = pl.concat(frames(study, query, columns, **values))
-    if known is not None:
-        known[key] = read
-    return read
+    key = (query, *sorted(values.items()))
+    return once(study, key, lambda: pl.concat(frames(study, query, columns, **values)))
 
 
 def frames(study: Readable, query: str, columns: str, **values: Any) -> Iterator[pl.DataFrame]:
@@ -289,6 +295,17 @@ def votes(study: Readable, name: str, excluded: Iterable[int] = ()) -> tuple[Vot
     return table, items(study, item_ids), [int(row[0]) for row in people]
 
 
+def answered(study: Readable) -> pl.DataFrame:
+    """How often each system answered each prompt: `lost` answers failed, `good` ones did not."""
+    return frame(
+        study,
+        "SELECT a.prompt_id, a.system_id, s.name, count(a.failure), count(*) - count(a.failure) "
+        "FROM answer a JOIN system s ON s.id = a.system_id "
+        "GROUP BY a.prompt_id, a.system_id, s.name ORDER BY a.prompt_id, a.system_id",
+        "prompt_id:int system_id:int system lost:int good:int",
+    )
+
+
 def only_yes_and_no(study: Readable, name: str) -> bool:
     """Whether every value of a question, judged or published, is 0 or 1, and there is one."""
     key, _ = question(study, name)
@@ -442,13 +459,13 @@ def newest_settlement(study: Readable, name: str) -> int | None:
 
 def about_systems(study: Readable) -> list[str]:
     """The questions whose truth tells systems apart: of a system's answers, or of images it generated."""
-    known = _remembered.get()
-    key = (study.engine, "about_systems")
-    if known is None:
-        known = {}
-    if key not in known:
-        known[key] = [asked.name for _, asked in questions(study) if _tells_systems(study, asked.name)]
-    return list(known[key])
+    return list(
+        once(
+            study,
+            "about_systems",
+            lambda: [asked.name for _, asked in questions(study) if _tells_systems(study, asked.name)],
+        )
+    )
 
 
 def _tells_systems(study: Readable, name: str) -> bool:
@@ -514,6 +531,9 @@ def scores(study: Readable, identity: str) -> pl.DataFrame:
     return current_scores(study, stored_scores(study, identity)).drop("kind", "inputs")
 
 
+SCORES = "kind inputs:int prompt_id:int system_id:int image_id:int value:float reason"
+
+
 def stored_scores(study: Readable, identity: str) -> pl.DataFrame:
     """The scores of one measure as stored: some may be of contents that have changed since."""
     # By its id, not its identity: PostgreSQL plans for the scores this measure has, not for any measure's.
@@ -523,7 +543,7 @@ def stored_scores(study: Readable, identity: str) -> pl.DataFrame:
         "SELECT m.kind, c.inputs, c.prompt_id, c.system_id, c.image_id, c.value, c.reason FROM score c "
         "JOIN measure m ON m.id = c.measure_id WHERE c.measure_id = :measure "
         "ORDER BY c.prompt_id, c.system_id, c.image_id",
-        "kind inputs:int prompt_id:int system_id:int image_id:int value:float reason",
+        SCORES,
         measure=known[0][0] if known else 0,
     )
 
