@@ -51,6 +51,11 @@ def answers(study: Readable, block: Block, kind: str | None = None) -> pl.DataFr
     return _read(study, query, columns, block, kind=kind or "")
 
 
+def answers_to(study: Readable, prompt_id: int, kind: str | None = None) -> pl.DataFrame:
+    """The same of one prompt."""
+    return answers(study, Block(prompt_id, prompt_id), kind)
+
+
 def truths(study: Readable, question: str, block: Block) -> pl.DataFrame:
     """The truth of a question about these prompts, their answers, and images by themselves that are answers.
 
@@ -80,7 +85,6 @@ def truths(study: Readable, question: str, block: Block) -> pl.DataFrame:
 
 def scores(study: Readable, identity: str, kind: str, block: Block) -> pl.DataFrame:
     """The scores by a measure of images or of answers, of what answers these prompts now."""
-    known = reading.fetch_rows(study, "SELECT id FROM measure WHERE identity = :identity", identity=identity)
     of_image = (
         "SELECT DISTINCT :kind, c.inputs, c.prompt_id, c.system_id, c.image_id, c.value, c.reason "
         "FROM answer a CROSS JOIN score c WHERE a.prompt_id BETWEEN :first AND :last "
@@ -92,7 +96,7 @@ def scores(study: Readable, identity: str, kind: str, block: Block) -> pl.DataFr
         "WHERE c.measure_id = :measure AND c.prompt_id BETWEEN :first AND :last ORDER BY 3, 4, 5"
     )
     query = of_image if kind == "of_image" else of_answer
-    measure = known[0][0] if known else 0
+    measure = reading.measure_id(study, identity)
     stored = _read(study, query, reading.SCORES, block, measure=measure, kind=kind)
     return reading.current_scores(study, stored).drop("kind", "inputs")
 

@@ -531,21 +531,35 @@ def scores(study: Readable, identity: str) -> pl.DataFrame:
     return current_scores(study, stored_scores(study, identity)).drop("kind", "inputs")
 
 
+STORED = (
+    "SELECT m.kind, c.inputs, c.prompt_id, c.system_id, c.image_id, c.value, c.reason FROM score c "
+    "JOIN measure m ON m.id = c.measure_id WHERE c.measure_id = :measure "
+    "ORDER BY c.prompt_id, c.system_id, c.image_id"
+)
 SCORES = "kind inputs:int prompt_id:int system_id:int image_id:int value:float reason"
 
 
 def stored_scores(study: Readable, identity: str) -> pl.DataFrame:
     """The scores of one measure as stored: some may be of contents that have changed since."""
-    # By its id, not its identity: PostgreSQL plans for the scores this measure has, not for any measure's.
+    return frame(study, STORED, SCORES, measure=measure_id(study, identity))
+
+
+def score_values(study: Readable, identity: str) -> pl.DataFrame:
+    """The values of one measure of what the study holds now: prompt_id, system_id, image_id, value."""
+    import polars as pl
+
+    stored = frames(study, STORED, SCORES, measure=measure_id(study, identity))
+    current = (current_scores(study, part).drop_nulls("value") for part in stored)
+    return pl.concat(part.select("prompt_id", "system_id", "image_id", "value") for part in current)
+
+
+def measure_id(study: Readable, identity: str) -> int:
+    """The id of a measure, 0 where the study has no scores of it.
+
+    By its id, not its identity, PostgreSQL plans for the scores this measure has, not for any measure's.
+    """
     known = fetch_rows(study, "SELECT id FROM measure WHERE identity = :identity", identity=identity)
-    return frame(
-        study,
-        "SELECT m.kind, c.inputs, c.prompt_id, c.system_id, c.image_id, c.value, c.reason FROM score c "
-        "JOIN measure m ON m.id = c.measure_id WHERE c.measure_id = :measure "
-        "ORDER BY c.prompt_id, c.system_id, c.image_id",
-        SCORES,
-        measure=known[0][0] if known else 0,
-    )
+    return int(known[0][0]) if known else 0
 
 
 def current_scores(study: Readable, stored: pl.DataFrame) -> pl.DataFrame:

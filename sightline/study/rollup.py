@@ -9,7 +9,7 @@ judge, and blind to their order; measures of a ranking say how good it is.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from sightline import registry
@@ -28,13 +28,15 @@ def of_answers(study: Study, question: str) -> pl.DataFrame:
     return _of_answers(reading.answers(study), _settled(study, question))
 
 
-def answer_parts(
-    study: Study, question: str, having: Collection[int] | None = None
-) -> Iterator[pl.DataFrame]:
-    """The same in parts, each of all answers to some prompts; only parts `having` one of these prompts."""
-    for block in blocks.blocks(study, having):
-        truths = blocks.truths(study, question, block).drop_nulls("value")
-        yield _of_answers(blocks.answers(study, block), truths)
+def answer_parts(study: Study, question: str) -> Iterator[pl.DataFrame]:
+    """The same in parts, each of all answers to some prompts."""
+    return (answers_in(study, question, block) for block in blocks.blocks(study))
+
+
+def answers_in(study: Study, question: str, block: blocks.Block) -> pl.DataFrame:
+    """The same of a block of prompts."""
+    truths = blocks.truths(study, question, block).drop_nulls("value")
+    return _of_answers(blocks.answers(study, block), truths)
 
 
 def _of_answers(answers: pl.DataFrame, truths: pl.DataFrame) -> pl.DataFrame:
