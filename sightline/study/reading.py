@@ -244,6 +244,22 @@ def with_ends(asked: Question) -> Question:
     return asked._replace(low=0.0, high=1.0)
 
 
+CAST = (
+    "SELECT j.item_id, j.annotator_id, j.value, j.n, j.session, j.took_ms, j.repetition, j.control, j.id, "
+    "coalesce(s.swapped, 0) FROM judgement j LEFT JOIN task_slot s ON s.task_id = j.task_id "
+    f"AND s.slot = j.slot WHERE j.question_id = :question AND {LATEST} ORDER BY j.item_id, j.id"
+)
+CAST_COLUMNS = (
+    "item_id:int annotator_id:int value:float n:int session took_ms:int repetition:int control:int id:int "
+    "mirrored:int"
+)
+VOTED = (
+    "SELECT s.id, s.prompt_id, s.system_id, s.image_id, s.image_b, s.image_c, s.system_b FROM item s "
+    "WHERE s.id IN (SELECT item_id FROM judgement WHERE question_id = :question) ORDER BY s.id"
+)
+VOTED_COLUMNS = "item_id:int prompt_id:int system_id:int image_id:int image_b:int image_c:int system_b:int"
+
+
 def votes(study: Readable, name: str, excluded: Iterable[int] = ()) -> tuple[Votes, pl.DataFrame, list[int]]:
     """The counted votes on a question as columns, their items in order, and annotator ids.
 
@@ -253,46 +269,43 @@ def votes(study: Readable, name: str, excluded: Iterable[int] = ()) -> tuple[Vot
     one are mirrored and count as votes on the earlier one.
     """
     import numpy as np
+    import polars as pl
 
     key, asked = question(study, name)
-    gone = set(excluded)
-    with database.reading(study.engine) as connection:
-        query = (
-            "SELECT j.item_id, j.annotator_id, j.value, j.n, j.session, j.took_ms, j.repetition, j.control, "
-            "j.id, coalesce(s.swapped, 0) FROM judgement j LEFT JOIN task_slot s ON s.task_id = j.task_id "
-            f"AND s.slot = j.slot WHERE j.question_id = :question AND {LATEST} ORDER BY j.item_id, j.id"
-        )
-        rows = connection.execute(text(query), {"question": key}).fetchall()
-        people = connection.execute(text("SELECT id, panel, name FROM annotator ORDER BY id")).fetchall()
-        newest = text("SELECT coalesce(max(id), 0) FROM judgement WHERE question_id = :question")
-        up_to = int(connection.execute(newest, {"question": key}).scalar_one())
-    rows = [row for row in rows if row[1] not in gone]
-    rows = _in_one_order(study, asked, rows)
-    everything = len(rows)
-    rows = _latest_verdicts(rows)
-    order = {int(row[0]): i for i, row in enumerate(people)}
-    item_ids = list(dict.fromkeys(int(row[0]) for row in rows))
-    place = {item: i for i, item in enumerate(item_ids)}
-    sessions = {session: i for i, session in enumerate(dict.fromkeys(row[4] for row in rows))}
-    if rows and {float(row[2]) for row in rows} <= YES_AND_NO:
+    # First: a vote that arrives while others are read counts, and is newer than what is settled of them.
+    newest = "SELECT coalesce(max(id), 0) FROM judgement WHERE question_id = :question"
+    up_to = int(fetch_rows(study, newest, question=key)[0][0])
+    cast = pl.concat(frames(study, CAST, CAST_COLUMNS, question=key))
+    person = pl.col("annotator_id")
+    cast = cast.filter(person.is_null() | ~person.is_in(list(excluded)))
+    people = fetch_rows(study, "SELECT id, panel, name FROM annotator ORDER BY id")
+    parts = pl.concat(frames(study, VOTED, VOTED_COLUMNS, question=key))
+    everything = _in_one_order(asked, cast, parts)
+    cast = _latest_verdicts(everything)
+    if cast.height and set(cast["value"].unique()) <= YES_AND_NO:
         asked = with_ends(asked)
+    ids = [int(row[0]) for row in people]
+    numbers = np.searchsorted(ids, cast["annotator_id"].fill_null(0).to_numpy())
+    sessions = cast["session"].unique(maintain_order=True)
     table = Votes(
-        item=np.array([place[int(row[0])] for row in rows], dtype=np.int64),
-        annotator=np.array([-1 if row[1] is None else order[int(row[1])] for row in rows], dtype=np.int64),
-        value=np.array([row[2] for row in rows], dtype=np.float64),
-        n=np.array([row[3] for row in rows], dtype=np.int64),
-        session=np.array([sessions[row[4]] for row in rows], dtype=np.int64),
-        took_ms=np.array([np.nan if row[5] is None else row[5] for row in rows], dtype=np.float64),
-        control=np.array([bool(row[7]) for row in rows], dtype=np.bool_),
-        repetition=np.array([row[6] for row in rows], dtype=np.int64),
-        items=len(item_ids),
+        item=cast["item_id"].rank("dense").cast(pl.Int64).to_numpy() - 1,
+        annotator=np.where(cast["annotator_id"].is_null().to_numpy(), -1, numbers).astype(np.int64),
+        value=cast["value"].to_numpy(),
+        n=cast["n"].to_numpy(),
+        session=cast["session"]
+        .replace_strict(sessions, range(len(sessions)), return_dtype=pl.Int64)
+        .to_numpy(),
+        took_ms=cast["took_ms"].cast(pl.Float64).fill_null(np.nan).to_numpy(),
+        control=cast["control"].cast(pl.Boolean).to_numpy(),
+        repetition=cast["repetition"].to_numpy(),
+        items=cast["item_id"].n_unique(),
         annotators=[AnnotatorKey(panel, person) for _, panel, person in people],
         question=asked,
-        superseded=everything - len(rows),
+        superseded=everything.height - cast.height,
         up_to=up_to,
-        mirrored=np.array([row[9] for row in rows], dtype=np.bool_),
+        mirrored=cast["mirrored"].cast(pl.Boolean).to_numpy(),
     )
-    return table, items(study, item_ids), [int(row[0]) for row in people]
+    return table, parts.join(cast.select("item_id"), on="item_id", how="semi", maintain_order="left"), ids
 
 
 def answered(study: Readable) -> pl.DataFrame:
@@ -325,30 +338,33 @@ def only_yes_and_no(study: Readable, name: str) -> bool:
     )
 
 
-def _in_one_order(study: Readable, asked: Question, rows: Sequence[Any]) -> list[Any]:
+def _in_one_order(asked: Question, cast: pl.DataFrame, parts: pl.DataFrame) -> pl.DataFrame:
     """Votes on pairs whose sides were swapped, as votes on the item with the sides the other way round.
 
     Of somebody who judged both, the later vote is a repetition. Control items stay as they are: their answers
     are known of the sides as shown.
     """
-    if not chooses(asked, {row[2] for row in rows}):
-        return list(rows)
-    known = {int(row[0]) for row in rows if row[7]}
-    reverse = mirrored(items(study, sorted({int(row[0]) for row in rows} - known)))
+    import polars as pl
+
+    if not chooses(asked, cast["value"].unique()):
+        return cast
+    free = cast.select("item_id").join(cast.filter(pl.col("control") != 0), on="item_id", how="anti")
+    reverse = mirrored(parts.join(free, on="item_id", how="semi"))
     if not reverse:
-        return list(rows)
-    swapped = [
-        (reverse[row[0]], row[1], 1.0 - row[2], *row[3:9], not row[9]) if row[0] in reverse else row
-        for row in rows
-    ]
-    made, times = [], dict[tuple[int, int], int]()
-    for row in sorted(swapped, key=lambda row: (row[0], row[8])):
-        judged = (row[0], row[1])
-        if row[1] is not None:
-            row = (*row[:6], max(row[6], times.get(judged, 0)), *row[7:])
-            times[judged] = row[6] + 1
-        made.append(row)
-    return made
+        return cast
+    turned = pl.col("item_id").is_in(list(reverse))
+    cast = cast.with_columns(
+        value=pl.when(turned).then(1.0 - pl.col("value")).otherwise("value"),
+        mirrored=pl.when(turned).then(1 - pl.col("mirrored")).otherwise("mirrored"),
+        item_id=pl.col("item_id").replace(reverse),
+    ).sort("item_id", "id")
+    judged = ["item_id", "annotator_id"]
+    # Each repetition is above the one before: max(own, before + 1).
+    place = pl.int_range(pl.len()).over(judged)
+    above = (pl.col("repetition") - place).cum_max().over(judged) + place
+    return cast.with_columns(
+        repetition=pl.when(pl.col("annotator_id").is_null()).then("repetition").otherwise(above)
+    )
 
 
 def chooses(asked: Question, values: Iterable[float]) -> bool:
@@ -410,16 +426,14 @@ def known_answers(study: Readable, question_id: int) -> list[tuple[int, str, flo
     return [(int(row[0]), row[1], row[2], row[3]) for row in fetch_rows(study, query, q=question_id)]
 
 
-def _latest_verdicts(rows: Sequence[Any]) -> list[Any]:
-    """The last repetition of each item, if all votes are single anonymous verdicts; else all rows."""
-    last: dict[int, int] = {}
-    met: set[tuple[int, int]] = set()
-    for item, annotator, _, n, _, _, repetition, *_ in rows:
-        if annotator is not None or n != 1 or (item, repetition) in met:
-            return list(rows)
-        met.add((item, repetition))
-        last[item] = max(repetition, last.get(item, 0))
-    return [row for row in rows if row[6] == last[row[0]]]
+def _latest_verdicts(cast: pl.DataFrame) -> pl.DataFrame:
+    """The last repetition of each item, if all votes are single anonymous verdicts; else all votes."""
+    import polars as pl
+
+    named = cast["annotator_id"].null_count() < cast.height
+    if named or (cast["n"] != 1).any() or cast.select("item_id", "repetition").is_duplicated().any():
+        return cast
+    return cast.filter(pl.col("repetition") == pl.col("repetition").max().over("item_id"))
 
 
 def items(study: Readable, ids: Sequence[int]) -> pl.DataFrame:

@@ -164,21 +164,21 @@ def votes_by_system(study: Study, question: str) -> pl.DataFrame:
         named = [[each.panel, each.name] for each in votes.annotators]
         counted = [number for number, each in enumerate(named) if each in notes["counted"]]
         cast = cast.filter(pl.col("annotator").is_in([*counted, -1]))
-    generators = reading.systems(study).filter(pl.col("kind") == "generator").select("system_id", "system")
     parts = items.with_row_index("item").with_columns(pl.col("item").cast(pl.Int64))
     parts = parts.filter(_alone()).drop("image_b", "image_c", "system_b", "item_id")
     direct = parts.filter((pl.col("system_id") > 0) & (pl.col("prompt_id") > 0))
     direct = direct.join(reading.systems(study).select("system_id", "system"), on="system_id")
-    answers = reading.answers(study).filter(pl.col("image_id").is_not_null())
-    answers = answers.join(generators.select("system_id"), on="system_id", how="semi")
-    answers = answers.select("prompt_id", "system_id", "system", "image_id").unique(maintain_order=True)
     images = parts.filter((pl.col("system_id") == 0) & (pl.col("image_id") > 0)).drop("system_id")
-    asked = images.filter(pl.col("prompt_id") > 0).join(answers, on=["prompt_id", "image_id"])
-    alone = images.filter(pl.col("prompt_id") == 0).drop("prompt_id").join(answers, on="image_id")
     columns = ["item", "prompt_id", "system"]
-    owned = pl.concat([each.select(columns) for each in (direct, asked, alone)])
+    owned = [direct.select(columns)]
+    for block in blocks.blocks(study):
+        answers = blocks.answers(study, block, "generator").drop_nulls("image_id")
+        answers = answers.select("prompt_id", "system_id", "system", "image_id").unique(maintain_order=True)
+        asked = images.filter(pl.col("prompt_id") > 0).join(answers, on=["prompt_id", "image_id"])
+        alone = images.filter(pl.col("prompt_id") == 0).drop("prompt_id").join(answers, on="image_id")
+        owned += [asked.select(columns), alone.select(columns)]
     return (
-        cast.join(owned, on="item", how="inner")
+        cast.join(pl.concat(owned), on="item", how="inner")
         # An image that answered twice is an item of each of its answers.
         .with_columns(item=pl.struct("item", "prompt_id", "system").rank("dense").cast(pl.Int64))
         .select("prompt_id", "system", "item", "annotator", "value", "n", "session", "ms")
