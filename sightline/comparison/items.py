@@ -82,9 +82,8 @@ class Matched:
 def truths_of(study: Study, question: str) -> Truths:
     """The truth of a question, each frame with the columns of the key and `value`, missing parts 0."""
     zero = {name: pl.lit(0, pl.Int64).alias(name) for name in KEY}
-    parts = [part.select(*KEY, "value") for part in rollup.answer_parts(study, question)]
-    schema = dict.fromkeys(KEY, pl.Int64) | {"value": pl.Float64}
-    answers = pl.concat([pl.DataFrame(schema=schema), *parts]).unique(KEY, keep="first", maintain_order=True)
+    parts = (part.select(*KEY, "value") for part in rollup.answer_parts(study, question))
+    answers = pl.concat(parts).unique(KEY, keep="first", maintain_order=True)
     if answers.is_empty():
         answers = rollup.of_images(study, question).with_columns(zero["prompt_id"], zero["system_id"])
     pairs = rollup.by_system(study, question).with_columns(zero["image_id"])

@@ -108,7 +108,7 @@ def scores_by_system(study: Study, measure: str) -> pl.DataFrame:
 def _means(study: Study, measure: Configured, on: Sequence[str]) -> pl.DataFrame:
     """The mean score of what a system answered each prompt with."""
     parts = []
-    for block in blocks.blocks(study) or [blocks.NONE]:
+    for block in blocks.blocks(study):
         scores = blocks.scores(study, measure.identity, measure.spec.kind, block).drop_nulls("value")
         answers = blocks.answers(study, block).drop_nulls("image_id").drop("score")
         given = answers.join(scores.select([*on, "value"]), on=list(on))

@@ -32,7 +32,7 @@ class ShownAnswers:
     @cached_property
     def _numbers(self) -> tuple[pl.DataFrame, pl.DataFrame]:
         counts, values = [], []
-        for block in blocks.blocks(self.study) or [blocks.NONE]:
+        for block in blocks.blocks(self.study):
             part = self.read(block)
             files = pl.col("sha256").count().cast(pl.Int64).alias("files")
             counts.append(part.group_by(_SET).agg(files).sort(_SET))

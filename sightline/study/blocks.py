@@ -22,12 +22,11 @@ class Block(NamedTuple):
     last: int
 
 
-NONE = Block(0, -1)
-"""The block of a study without prompts."""
-
-
 def blocks(study: Readable, having: Collection[int] | None = None) -> list[Block]:
-    """All prompts in their order, in blocks of about ROWS answers; only those `having` one of these."""
+    """All prompts in their order, in blocks of about ROWS answers; only those `having` one of these.
+
+    There is at least one block, maybe empty.
+    """
     import polars as pl
 
     sizes = reading.frame(
@@ -41,7 +40,7 @@ def blocks(study: Readable, having: Collection[int] | None = None) -> list[Block
         sizes, part = sizes.filter(part.is_in(wanted.to_list())), part.filter(part.is_in(wanted.to_list()))
     ends = sizes.with_columns(part=part).group_by("part", maintain_order=True)
     ranges = ends.agg(pl.col("prompt_id").first().alias("first"), pl.col("prompt_id").last().alias("last"))
-    return [Block(first, last) for _, first, last in ranges.iter_rows()]
+    return [Block(first, last) for _, first, last in ranges.iter_rows()] or [Block(0, -1)]
 
 
 def answers(study: Readable, block: Block, kind: str | None = None) -> pl.DataFrame:

@@ -114,7 +114,7 @@ def _rolled(study: Study, question: str) -> tuple[pl.DataFrame, pl.DataFrame]:
     import polars as pl
 
     def made() -> tuple[pl.DataFrame, pl.DataFrame]:
-        found = [_rolled_in(study, question, block) for block in blocks.blocks(study) or [blocks.NONE]]
+        found = [_rolled_in(study, question, block) for block in blocks.blocks(study)]
         return pl.concat(each for each, _ in found), pl.concat(each for _, each in found)
 
     return reading.once(study, ("rolled up", question), made)

@@ -218,13 +218,11 @@ def blank_sets(study: Study) -> pl.DataFrame:
     """prompt_id and system_id of the sets with a blank image, as far as `blank` was measured."""
     scores = reading.scores(study, registry.configure("of_image", "blank").identity)
     blank = scores.filter(pl.col("value") >= ONE_COLOUR).select("image_id")
-    sets = pl.DataFrame(schema={"prompt_id": pl.Int64, "system_id": pl.Int64})
-    if blank.is_empty():
-        return sets
-    for block in blocks.blocks(study):
-        given = blocks.answers(study, block, "generator").join(blank, on="image_id", how="semi")
-        sets = pl.concat([sets, given.select("prompt_id", "system_id").unique()])
-    return sets
+    given = (blocks.answers(study, block, "generator") for block in blocks.blocks(study))
+    return pl.concat(
+        part.join(blank, on="image_id", how="semi").select("prompt_id", "system_id").unique()
+        for part in given
+    )
 
 
 def read_variability(
