@@ -106,7 +106,8 @@ def _ranked(making: Making, head: Comparison) -> Ranked:
     pooled = _pooled(answers.values if judged else values, head)
     worst = -1.0 if head.direction == "lower" else 1.0
     known = [key for key in means["prompt_id"].to_list() if key in pooled]
-    order = sorted(known, key=lambda key: (worst * (pooled[key].value or 0.0), key))
+    # Equal means may differ in their last bits.
+    order = sorted(known, key=lambda key: (round(worst * (pooled[key].value or 0.0), 12), key))
     scale = Scale(head.by, head.direction, head.low, head.high)
     return Ranked(order, pooled, means["value"].to_list(), answers, scale, judged)
 
