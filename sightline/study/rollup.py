@@ -16,6 +16,7 @@ from sightline import registry
 from sightline.errors import DataError, UsageError
 from sightline.extension import Configured
 from sightline.study import blocks, reading
+from sightline.study.counting import chooses
 from sightline.study.study import Study
 
 if TYPE_CHECKING:
@@ -202,7 +203,7 @@ def pair_votes(study: Study, question: str) -> pl.DataFrame:
     )
     schema: dict[str, Any] = {"prompt_id": pl.Int64, "annotator": pl.Int64}
     schema |= {"system": pl.String, "system_b": pl.String, "outcome": pl.Float64, "group": pl.Int64}
-    if not reading.chooses(reading.question(study, question)[1], cast["value"].drop_nulls()):
+    if not chooses(reading.question(study, question)[1], cast["value"].drop_nulls()):
         return pl.DataFrame(schema=schema)
     both = (pl.col("system_id") > 0) & (pl.col("system_b") > 0)
     names = reading.systems(study).select(pl.col("system_id").alias("key"), pl.col("system").alias("name"))
