@@ -204,7 +204,7 @@ def distributions(
     unit, of_unit = ("image_id", units.of_image) if by_image else ("prompt_id", units.of_prompt)
     frame = frame.filter(pl.col(column).is_in(list(names))).with_columns(
         group=pl.col(column).replace_strict(names, default="", return_dtype=pl.String),
-        unit=pl.col(unit).replace_strict(of_unit, return_dtype=pl.Int64),
+        unit=pl.col(unit).replace(of_unit),
     )
     groups = [
         Group(name, own["value"].to_numpy(), own["unit"].to_numpy())

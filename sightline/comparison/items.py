@@ -16,7 +16,7 @@ from sightline.measures.by_system import imported_as, imported_names, scores_by_
 from sightline.statistics.grouping import Array
 from sightline.statistics.levels import Flags, Items
 from sightline.statistics.logistic import LEAST_PAIRS, Logistic, fit_logistic
-from sightline.study import listing, reading, rollup
+from sightline.study import blocks, listing, reading, rollup
 from sightline.study.groups import families_of
 from sightline.study.study import Study
 
@@ -38,9 +38,10 @@ class Scored:
 
 @dataclass(frozen=True)
 class Units:
-    """What is left out together: the family of every prompt, and of every image that answers none its group.
+    """What is left out together: the family of every prompt, and of images that answer none their group.
 
-    `images` says what those groups are: the images themselves, or the references that they were made from.
+    An image that `of_image` does not name is a group by itself. `images` says what those groups are: the
+    images themselves, or the references that they were made from.
     """
 
     of_prompt: Mapping[int, int]
@@ -81,7 +82,8 @@ class Matched:
 def truths_of(study: Study, question: str) -> Truths:
     """The truth of a question, each frame with the columns of the key and `value`, missing parts 0."""
     zero = {name: pl.lit(0, pl.Int64).alias(name) for name in KEY}
-    answers = rollup.of_answers(study, question).unique(KEY, keep="first", maintain_order=True)
+    parts = (part.select(*KEY, "value") for part in rollup.answer_parts(study, question))
+    answers = pl.concat(parts).unique(KEY, keep="first", maintain_order=True)
     if answers.is_empty():
         answers = rollup.of_images(study, question).with_columns(zero["prompt_id"], zero["system_id"])
     pairs = rollup.by_system(study, question).with_columns(zero["image_id"])
@@ -137,9 +139,10 @@ def matched(study: Study, truths: Truths, each: Scored, units: Units) -> Matched
     if "image_id" in on and truth.is_empty() and each.kind in ("of_image", "of_answer"):
         # People judged the answers of a system as a whole: its images' mean is about the same thing.
         on, truth = KEY[:2], truths.pairs
-        answers = reading.answers(study).filter(pl.col("image_id").is_not_null())
-        scores = answers.select(KEY).join(scores.select([*each.on, "value"]), on=list(each.on))
-        scores = scores.group_by(on).agg(pl.col("value").mean())
+        given = (blocks.answers(study, block).drop_nulls("image_id") for block in blocks.blocks(study))
+        own = scores.select([*each.on, "value"])
+        rows = (part.select(KEY).join(own, on=list(each.on)) for part in given)
+        scores = pl.concat(part.group_by(on).agg(pl.col("value").mean()) for part in rows)
     both = (
         truth.rename({"value": "people"})
         .join(scores.select([*on, pl.col("value").alias("measure")]), on=on)
@@ -150,7 +153,7 @@ def matched(study: Study, truths: Truths, each: Scored, units: Units) -> Matched
         return None
     answering = bool(both["prompt_id"].max())
     column, groups = ("prompt_id", units.of_prompt) if answering else ("image_id", units.of_image)
-    frame = both.with_columns(both[column].replace_strict(groups, return_dtype=pl.Int64).alias("unit"))
+    frame = both.with_columns(both[column].replace(groups).alias("unit"))
     drawn = "prompts" if answering else units.images
     # An image that answered several prompts counts once, with the mean of what people said of it.
     means = frame.group_by(on, maintain_order=True).agg(
@@ -204,18 +207,15 @@ def _mapping(measure: Array, people: Array) -> Logistic | None:
 
 
 def units_of(study: Study) -> Units:
-    """The family of every prompt, by id; of every image its reference where a tag names one, or itself."""
+    """The family of every prompt, by id; of every image its reference where a tag names one."""
     prompts = reading.prompts(study)["prompt_id"].to_list()
     families = dict(zip(prompts, families_of(study, prompts).tolist(), strict=True))
     tags = reading.image_tags(study).filter((pl.col("name") == REFERENCE) & (pl.col("prompt_id") == 0))
-    images = reading.images(study)["image_id"].to_list()
     if tags.is_empty():
-        return Units(families, dict(zip(images, images, strict=True)))
+        return Units(families, {})
     # Below 0, where no image's own id can be.
     numbers = tags.select("image_id", -pl.col("value").rank("dense").cast(pl.Int64))
-    return Units(
-        families, {**dict(zip(images, images, strict=True)), **dict(numbers.iter_rows())}, "references"
-    )
+    return Units(families, dict(numbers.iter_rows()), "references")
 
 
 def _parts(study: Study, measure: Mapping[str, object]) -> list[Scored]:
@@ -223,7 +223,7 @@ def _parts(study: Study, measure: Mapping[str, object]) -> list[Scored]:
 
     Rankings are measured as they stand, since what is kept may be older.
     """
-    kept = reading.scores(study, str(measure["identity"])).filter(pl.col("value").is_not_null())
+    kept = reading.score_values(study, str(measure["identity"]))
     kind, direction = str(measure["kind"]), cast(Direction, measure["direction"])
     on = {"of_prompt": KEY[:1], "of_image": KEY[2:], "of_answer": [KEY[0], KEY[2]]}.get(kind, KEY[:2])
     try:

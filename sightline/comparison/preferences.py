@@ -258,10 +258,10 @@ def refuse_unlinked(study: Study, names: Sequence[str]) -> None:
     """An error where images were compared and nothing says whose they are: no truth can mend that."""
     questions = [asked.name for _, asked in reading.questions(study)]
     for name in names or ([] if reading.about_systems(study) else questions):
-        if name not in questions or is_preference(study, name):
+        if name not in questions or name in reading.about_systems(study) or is_preference(study, name):
             continue
         cast = reading.ballots(study, name).filter((pl.col("image_b") > 0) & (pl.col("image_c") == 0))
-        if not cast.is_empty() and name not in reading.about_systems(study):
+        if not cast.is_empty():
             raise DataError(
                 f"the images that were compared on {name} are not answers of two systems",
                 where=study.name,

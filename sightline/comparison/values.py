@@ -109,11 +109,9 @@ FAILURES = ("left out", "worst")
 
 def failed(study: Study, prompts: Sequence[int]) -> tuple[dict[str, int], str]:
     """How many answers of each system to these prompts failed, and how they count, in words."""
-    lost = reading.answers(study).filter(
-        pl.col("failure").is_not_null() & pl.col("prompt_id").is_in(list(prompts))
-    )
+    lost = reading.answered(study).filter((pl.col("lost") > 0) & pl.col("prompt_id").is_in(list(prompts)))
     rule = failure_rule(study)
-    counts = dict(lost.group_by("system").len().iter_rows())
+    counts = dict(lost.group_by("system").agg(pl.col("lost").sum()).iter_rows())
     return counts, "are left out" if rule == "left out" else "count as the worst value of the scale"
 
 
@@ -140,12 +138,8 @@ def _with_failures(study: Study, basis: Basis) -> Basis:
             where=str(study.home / SETTINGS_FILE),
             remedy="Give the question its low and high, or count failures as left out.",
         )
-    answers = reading.answers(study)
-    counts = answers.group_by("prompt_id", "system_id", "system").agg(
-        lost=pl.col("failure").is_not_null().sum(), good=pl.col("failure").is_null().sum()
-    )
     both = basis.values.select("prompt_id", "system_id", "system", "value").join(
-        counts, on=["prompt_id", "system_id", "system"], how="full", coalesce=True
+        reading.answered(study), on=["prompt_id", "system_id", "system"], how="full", coalesce=True
     )
     value = pl.col("value")
     good, lost = pl.col("good").clip(1), pl.col("lost")

@@ -55,6 +55,8 @@ def labels_by_system(study: Study, round: str) -> list[LabelCount]:
 
 def labels_given(study: Study, question: str) -> list[LabelCount]:
     """How often each answer to a question was given in the whole study, by system, without controls."""
+    if reading.question(study, question)[1].scale == "interval":
+        return []
     votes, items, _ = reading.votes(study, question)
     return _label_counts(study, votes.where(~votes.control), items["item_id"].to_list())
 

@@ -11,7 +11,7 @@ from sightline.judging.store.overseeing import Person
 from sightline.judging.store.round_numbers import AGAIN, RoundVotes
 from sightline.judging.store.rounds import Round
 from sightline.records import AnnotatorKey, Votes
-from sightline.study.reading import chooses
+from sightline.study.counting import chooses
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from sightline.rendering.result import Result
 from sightline.rendering.tables import Column, Table
 from sightline.statistics.agreement import krippendorff_alpha
 from sightline.study import reading, relevance, rollup
+from sightline.study.counting import chooses
 from sightline.study.machines import machine_names
 from sightline.study.study import SETTINGS_FILE, Study
 from sightline.study.writing import settling
@@ -325,7 +326,7 @@ def _has_sides(votes: Votes, parts: pl.DataFrame) -> bool:
     """Whether all votes are choices between two sides, of which either might have come first."""
     paired = bool(((parts["image_b"] > 0) | (parts["system_b"] > 0)).all())
     triplets = bool((parts["image_c"] > 0).any())
-    return paired and not triplets and reading.chooses(votes.question, votes.value.tolist())
+    return paired and not triplets and chooses(votes.question, votes.value.tolist())
 
 
 def _noted(found: Estimate) -> dict[str, float | int | str | None]:

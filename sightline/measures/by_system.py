@@ -14,7 +14,7 @@ from sightline.errors import UsageError, near
 from sightline.extension import IMPORTED, MEASURE_KINDS, Configured
 from sightline.measures.rankings import rankings_for
 from sightline.published import plain_name
-from sightline.study import reading
+from sightline.study import blocks, reading
 from sightline.study.study import Study
 
 _as_stored: ContextVar[bool] = ContextVar("as_stored", default=False)
@@ -88,8 +88,8 @@ def scores_by_system(study: Study, measure: str) -> pl.DataFrame:
     kind = configured.spec.kind
     if kind == "of_ranking" and not reads_stored():
         return rankings_for(study, configured).values(configured)
-    scores = reading.scores(study, configured.identity).filter(pl.col("value").is_not_null())
     if kind in ("of_set", "of_ranking"):
+        scores = reading.scores(study, configured.identity).filter(pl.col("value").is_not_null())
         systems = reading.systems(study).select("system_id", "system")
         return scores.join(systems, on="system_id").select("prompt_id", "system_id", "system", "value")
     on = {"of_image": ["image_id"], "of_answer": ["prompt_id", "image_id"]}.get(kind)
@@ -100,11 +100,18 @@ def scores_by_system(study: Study, measure: str) -> pl.DataFrame:
             else ("of a prompt: it does not tell systems apart")
         )
         raise UsageError(f"{measure} is a measure {what}")
-    answers = reading.answers(study).filter(pl.col("image_id").is_not_null())
-    return (
-        answers.drop("score")
-        .join(scores.select([*on, "value"]), on=on)
-        .group_by("prompt_id", "system_id", "system")
-        .agg(pl.col("value").mean())
-        .sort("prompt_id", "system_id")
+    return reading.once(
+        study, ("scores by system", configured.identity), lambda: _means(study, configured, on)
     )
+
+
+def _means(study: Study, measure: Configured, on: Sequence[str]) -> pl.DataFrame:
+    """The mean score of what a system answered each prompt with."""
+    parts = []
+    for block in blocks.blocks(study):
+        scores = blocks.scores(study, measure.identity, measure.spec.kind, block).drop_nulls("value")
+        answers = blocks.answers(study, block).drop_nulls("image_id").drop("score")
+        given = answers.join(scores.select([*on, "value"]), on=list(on))
+        means = given.group_by("prompt_id", "system_id", "system").agg(pl.col("value").mean())
+        parts.append(means.sort("prompt_id", "system_id"))
+    return pl.concat(parts)

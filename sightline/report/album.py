@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 import polars as pl
 
@@ -29,16 +29,18 @@ class Album:
         self.shown = 0
         self._made: dict[tuple[str, int], bytes] = {}
 
-    def side(self, contents: Sequence[str], part: float = 1.0) -> int | None:
-        """The largest side at which all of these take at most this part of the room left, if there is one."""
-        if not contents:
+    def side(self, n: int, content: Callable[[int], str], part: float = 1.0) -> int | None:
+        """The largest side at which n pictures take at most this part of the room left, if there is one.
+
+        `content` gives the content of a picture by its number; few are looked at.
+        """
+        if not n:
             return SIDES[0]
-        step = max(1, len(contents) // LOOKED_AT)
-        some = contents[::step][:LOOKED_AT]
+        some = [content(number) for number in range(0, n, max(1, n // LOOKED_AT))[:LOOKED_AT]]
         for side in SIDES:
             made = [len(self._of(each, side) or b"") for each in some]
             known = [size for size in made if size]
-            if not known or sum(known) / len(known) * len(contents) <= part * self.room:
+            if not known or sum(known) / len(known) * n <= part * self.room:
                 return side
         return None
 

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from sightline.encoders.choice import Loadable, encoder_of, first_loadable
@@ -35,6 +34,7 @@ from sightline.report.stored_predictions import StoredPredictions, best, quality
 from sightline.statistics.correlation import pearson
 from sightline.statistics.prediction_quality import by_quarter
 from sightline.study import reading, rollup
+from sightline.study.blocks import answers_to
 from sightline.study.running.embedding import embed_texts, text_hash
 from sightline.study.running.progress import Listener
 from sightline.study.study import Study
@@ -224,9 +224,7 @@ class _Making:
         self.blocks += [Heading(title), replace(cards(shown, scale, self.colours), paired=True)]
 
     def _thumbnails(self, prompt_id: int) -> list[Thumbnail]:
-        answers = reading.answers(self.study).filter(
-            (pl.col("prompt_id") == prompt_id) & pl.col("sha256").is_not_null()
-        )
+        answers = answers_to(self.study, prompt_id).drop_nulls("sha256")
         return self.album.thumbnails(answers, PICTURES, SIDE)
 
     def maps(self, names: Sequence[str], encoder: str | None, most: int, seed: int) -> None:

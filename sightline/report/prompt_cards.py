@@ -9,32 +9,30 @@ import polars as pl
 
 from sightline.comparison.compare import Comparison
 from sightline.comparison.values import values_by
-from sightline.errors import DataError
 from sightline.estimate import Estimate
-from sightline.measures.rankings import relevance
 from sightline.records import Prompt
 from sightline.rendering import charts
 from sightline.rendering.blocks import Block, Figure, Heading, Section, cards, gallery
 from sightline.rendering.shown import Scale, ShownPrompt
+from sightline.report import shown_answers
 from sightline.report.album import SIDES, Album
 from sightline.report.making import Making
+from sightline.report.shown_answers import ShownAnswers
 from sightline.statistics.intervals import within
 from sightline.statistics.pooling import METHOD, partial_pooling
 from sightline.study import reading, rollup
-from sightline.study.relevance import rules
 from sightline.study.study import Study
 
 SHOWN = 4
 """Prompts shown at each end."""
 PICTURES = 2
 """Images per system and prompt."""
-EACH = (8, 4, 2, 1)
+EACH = (shown_answers.MOST, 4, 2, 1)
 """Images of a system and prompt among all images, the first number that fits."""
 SMALL = 256
 """Pixels of a side below which fewer images of a system are shown instead."""
 FIRST_PART, REST = 0.25, 0.92
 """The part of the room for pictures that the first prompts take, and that all images take of what is left."""
-_NO_VALUE = pl.lit(None, pl.Float64).alias("value")
 
 
 def scale_of(study: Study, name: str) -> Scale:
@@ -52,11 +50,11 @@ def prompts_section(making: Making) -> list[Section]:
     ends = {"Hardest": rows[:SHOWN], "Easiest": rows[SHOWN:][-SHOWN:][::-1]}
     chosen = [key for end in ends.values() for key in end]
     texts = reading.prompt_records(making.study, chosen)
-    side = _side(making.album, ranked.answers, chosen, PICTURES, FIRST_PART)
+    side = ranked.answers.side(making.album, chosen, PICTURES, FIRST_PART) or SIDES[-1]
+    answers = ranked.answers.first(chosen, PICTURES)
 
     def shown(key: int) -> ShownPrompt:
-        mine = ranked.answers.filter(pl.col("prompt_id") == key)
-        pictures = making.album.thumbnails(mine, PICTURES, side)
+        pictures = making.album.thumbnails(answers[key], PICTURES, side) if key in answers else []
         return ShownPrompt(texts[key].text, ranked.pooled[key], few_tags(texts[key]), pictures)
 
     prompts = {title: [shown(key) for key in end] for title, end in ends.items() if end}
@@ -87,49 +85,41 @@ class Ranked(NamedTuple):
     order: list[int]
     pooled: dict[int, Estimate]
     means: list[float]
-    answers: pl.DataFrame
+    answers: ShownAnswers
     scale: Scale
     judged: bool
 
 
 def _by_difficulty(making: Making, head: Comparison) -> Ranked:
+    return reading.once(making.study, ("by difficulty", head.by), lambda: _ranked(making, head))
+
+
+def _ranked(making: Making, head: Comparison) -> Ranked:
     study = making.study
     values = values_by(study, head.by).values
     asked = head.by in {question.name for question in making.asked}
-    answers = rollup.of_answers(study, head.by) if asked else _ranked_answers(study)
-    judged = asked and not answers.is_empty()
+    answers = shown_answers.judged(study, head.by) if asked else shown_answers.ranked(study)
+    judged = asked and not answers.counts.is_empty()
     if asked and not judged:
-        answers = reading.answers(study).with_columns(_NO_VALUE)
+        answers = shown_answers.unjudged(study)
     means = values.group_by("prompt_id").agg(pl.col("value").mean()).sort("prompt_id")
-    pooled = _pooled(answers if judged else values, head)
+    pooled = _pooled(answers.values if judged else values, head)
     worst = -1.0 if head.direction == "lower" else 1.0
     known = [key for key in means["prompt_id"].to_list() if key in pooled]
-    order = sorted(known, key=lambda key: (worst * (pooled[key].value or 0.0), key))
+    # Equal means may differ in their last bits.
+    order = sorted(known, key=lambda key: (round(worst * (pooled[key].value or 0.0), 12), key))
     scale = Scale(head.by, head.direction, head.low, head.high)
     return Ranked(order, pooled, means["value"].to_list(), answers, scale, judged)
-
-
-def _side(album: Album, answers: pl.DataFrame, chosen: Sequence[int], each: int, part: float) -> int:
-    """The side at which the pictures of these prompts take their part of the room."""
-    return album.side(_contents(answers, chosen, each), part) or SIDES[-1]
-
-
-def _contents(answers: pl.DataFrame, chosen: Sequence[int], each: int) -> list[str]:
-    """The pictures of these prompts, so many of each system."""
-    mine = answers.filter(pl.col("prompt_id").is_in(list(chosen)) & pl.col("sha256").is_not_null())
-    first = mine.sort("prompt_id", "system_id", "position").group_by(
-        ["prompt_id", "system_id"], maintain_order=True
-    )
-    return [str(each) for each in first.head(each)["sha256"]]
 
 
 def images_section(making: Making) -> list[Section]:
     """Every prompt with its images, folded: from hard to easy where that is known, else as imported."""
     study, head = making.study, making.head
     ranked = None if head is None else _by_difficulty(making, head)
-    answers = reading.answers(study).with_columns(_NO_VALUE) if ranked is None else ranked.answers
-    with_file = set(answers.filter(pl.col("sha256").is_not_null())["prompt_id"].to_list())
-    order = answers["prompt_id"].unique(maintain_order=True).to_list() if ranked is None else ranked.order
+    answers = shown_answers.unjudged(study) if ranked is None else ranked.answers
+    with_file = set(answers.counts.filter(pl.col("files") > 0)["prompt_id"].to_list())
+    given = answers.counts.sort("system_id", "prompt_id")["prompt_id"].unique(maintain_order=True)
+    order = given.to_list() if ranked is None else ranked.order
     order = [key for key in order if key in with_file]
     if not order:
         return []
@@ -137,7 +127,7 @@ def images_section(making: Making) -> list[Section]:
     if not chosen:
         return []
     texts = reading.prompt_records(study, chosen)
-    by_prompt = {int(str(key)): part for (key,), part in answers.group_by(["prompt_id"])}
+    by_prompt = answers.first(chosen, each)
     prompts = [
         ShownPrompt(
             texts[key].text,
@@ -147,7 +137,7 @@ def images_section(making: Making) -> list[Section]:
         )
         for key in chosen
     ]
-    of = answers.filter(pl.col("sha256").is_not_null()).height
+    of = int(answers.counts["files"].sum())
     shown = sum(picture.data is not None for prompt in prompts for picture in prompt.thumbnails)
     what = f"{shown:,} of {of:,} images" if shown < of else f"All {of:,} images"
     which = f"{len(chosen):,} of {len(order):,} prompts" if len(chosen) < len(order) else "every prompt"
@@ -163,18 +153,18 @@ def images_section(making: Making) -> list[Section]:
     return [Section("images", "The images", lead, blocks)]
 
 
-def _that_fit(album: Album, answers: pl.DataFrame, order: Sequence[int]) -> tuple[list[int], int, int]:
+def _that_fit(album: Album, answers: ShownAnswers, order: Sequence[int]) -> tuple[list[int], int, int]:
     """Prompts, images of each system, and the side in pixels, so that as much as possible fits the page.
 
     Fewer images of a system come before fewer prompts, and prompts that are left out are so evenly.
     """
     for each in EACH:
-        side = album.side(_contents(answers, order, each), REST)
+        side = answers.side(album, order, each, REST)
         if side is not None and (side >= SMALL or each == 1):
             return list(order), each, side
     for part in (2, 4, 8, 16, 32, 64, 128):
         some = list(order)[::part]
-        side = album.side(_contents(answers, some, 1), REST)
+        side = answers.side(album, some, 1, REST)
         if side is not None:
             return some, 1, side
     return [], 1, SIDES[-1]
@@ -194,17 +184,6 @@ def _pooled(values: pl.DataFrame, head: Comparison) -> dict[int, Estimate]:
         prompt: within(estimate, head.low, head.high)
         for prompt, estimate in zip(groups, estimates, strict=True)
     }
-
-
-def _ranked_answers(study: Study) -> pl.DataFrame:
-    """The first answers of search engines with what is known of their relevance."""
-    first = reading.answers(study, "retriever").filter(pl.col("image_id").is_not_null())
-    first = first.sort("system_id", "prompt_id", "position").group_by("system_id", "prompt_id").head(EACH[0])
-    try:
-        known = relevance(study, rules(study))
-    except DataError:  # engines may be ranked by a measure that needs no relevance
-        return first.with_columns(_NO_VALUE)
-    return first.drop("score").join(known, on=["prompt_id", "image_id"], how="left")
 
 
 def few_tags(record: Prompt) -> Sequence[tuple[str, str]]:

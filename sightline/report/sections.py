@@ -42,6 +42,7 @@ from sightline.report.stored_predictions import (
 )
 from sightline.statistics.intervals import mean_interval
 from sightline.study import listing, predicted, reading
+from sightline.study.blocks import answers_to
 from sightline.study.study import Study
 from sightline.variability.charts import reuse_figure
 from sightline.variability.gallery import MOST_PICTURES, Shown, by_prompt
@@ -225,15 +226,14 @@ def _varied(making: Making, prompts: pl.DataFrame, scale: Scale) -> list[Block]:
         "Most varied prompts": prompts.head(ENDS),
         "Least varied prompts": prompts[ENDS:].tail(ENDS)[::-1],
     }
-    answers = reading.answers(making.study, "generator")
     texts = dict(reading.prompts(making.study).select("prompt_id", "text").iter_rows())
 
     def shown(row: dict[str, Any]) -> Shown:
-        mine = answers.filter(
-            pl.col("prompt_id") == row["prompt_id"], pl.col("system_id") == row["system_id"]
-        )
+        prompt = row["prompt_id"]
+        answers = answers_to(making.study, prompt, "generator")
+        mine = answers.filter(pl.col("system_id") == row["system_id"])
         thumbnails = making.album.thumbnails(mine.drop("score"), MOST_PICTURES, SMALL)
-        return Shown(texts[row["prompt_id"]], row["system"], Estimate(row["value"]), thumbnails)
+        return Shown(texts[prompt], row["system"], Estimate(row["value"]), thumbnails)
 
     sets = {title: [shown(row) for row in end.iter_rows(named=True)] for title, end in ends.items()}
     among = [each for end in sets.values() for each in end]
@@ -449,10 +449,9 @@ def gaps(making: Making) -> list[Section]:
         rows.append(("images without their files", named, "known by name only", "Import the files."))
     for row in reading.measures(study).iter_rows(named=True):
         if row["without"]:
-            reasons = reading.scores(study, str(row["identity"]))["reason"].drop_nulls()
             measure = str(row["measure"]).partition("(")[0]
-            often = reasons.value_counts(sort=True).head(5)
-            rows += [(measure, int(n), str(reason), "") for reason, n in often.iter_rows()]
+            often = list(listing.reasons(study, str(row["identity"])).items())[:5]
+            rows += [(measure, n, reason, "") for reason, n in often]
     if not rows:
         return []
     columns = [

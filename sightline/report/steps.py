@@ -65,7 +65,9 @@ def _scores(study: Study) -> list[NextStep]:
 
 
 def _changed(study: Study, identity: str) -> int:
-    return reading.stored_scores(study, identity).height - reading.scores(study, identity).height
+    query = "SELECT count(*) FROM score WHERE measure_id = :measure"
+    ((stored,),) = reading.fetch_rows(study, query, measure=reading.measure_id(study, identity))
+    return int(stored) - sum(part.height for part in listing.current_parts(study, identity))
 
 
 def _rankings(study: Study) -> list[NextStep]:
@@ -111,9 +113,8 @@ def next_steps(study: Study) -> list[NextStep]:
     kinds = set(reading.measures(study)["kind"].to_list())
     if counts["image_file"] and "of_image" not in kinds:
         steps.append(NextStep("Measure the images.", _command(study, "score")))
-    answers = reading.answers(study, "generator").filter(pl.col("sha256").is_not_null())
-    several = answers.group_by("system_id", "prompt_id").len().filter(pl.col("len") > 1)
-    if "of_set" not in kinds and kept_scale(study) is None and not several.is_empty():
+    several = "of_set" not in kinds and (listing.sets_of_images(study)["there"] > 1).any()
+    if several and kept_scale(study) is None:
         step = _command(study, "variability")
         steps.append(NextStep("See how much the images of a prompt vary.", step))
     if not counts["prediction"] and counts["truth"]:

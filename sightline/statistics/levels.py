@@ -29,7 +29,10 @@ MOST_PARTS = 40
 """Parts that prompts are divided into where one after the other is left out."""
 SMALL_GROUP = 40
 """Groups up to this size are computed many at once, from all their pairs."""
-CELLS = 2_000_000
+CELLS = 250_000
+"""Pairs that are computed at once."""
+BINS = 4096
+"""Ranges of differences that are counted to find the one with the best threshold."""
 RANKED = ("spearman", "kendall", "plcc")
 FEW_SYSTEMS = "systems are too few for an interval"
 UNMAPPED = "too few items to map the measure onto people's scale"
@@ -264,16 +267,54 @@ def tie_threshold(x: Array, y: Array, group: Indices) -> float:
     people's values are often equal, those of most measures never. Source: Deutsch, Foster and Freitag, Ties
     matter: meta-evaluating modern metrics with pairwise accuracy and tie calibration, EMNLP (2023).
     """
-    gaps, gains = [np.zeros(1)], [np.zeros(1)]
+    highest = float(np.ptp(x)) or 1.0
+    counts, sums, most = np.zeros((3, BINS))
+    counts[0] = 1.0  # the threshold 0, which there is without any pair
+    for gap, gain in _tie_gains(x, y, group):
+        place = _bin(gap, highest)
+        counts += np.bincount(place, minlength=BINS)
+        sums += np.bincount(place, gain, minlength=BINS)
+        most += np.bincount(place, np.maximum(gain, 0.0), minlength=BINS)
+    # Pairs are too many to sort: only ranges that may hold a better threshold than the end of any are.
+    ends = np.cumsum(sums)
+    before = ends - sums
+    open_ = (counts > 0) & (before + most >= ends[counts > 0].max())
+    best, found = -np.inf, 0.0
+    for some in _few_pairs(np.flatnonzero(open_), counts):
+        gaps, gains = [np.zeros(int(some[0] == 0))], [np.zeros(int(some[0] == 0))]
+        for gap, gain in _tie_gains(x, y, group):
+            own = np.isin(_bin(gap, highest), some)
+            gaps.append(gap[own])
+            gains.append(gain[own])
+        gap, gain = np.concatenate(gaps), np.concatenate(gains)
+        order = np.argsort(gap, kind="stable")
+        gap, gain, place = gap[order], gain[order], _bin(gap[order], highest)
+        starts = np.cumsum(gain) - gain
+        first = np.searchsorted(place, place)
+        reached = before[place] + np.cumsum(gain) - starts[first]
+        last = np.append(gap[1:] > gap[:-1], True)
+        top = int(np.argmax(reached[last]))
+        if reached[last][top] > best:
+            best, found = float(reached[last][top]), float(gap[last][top])
+    return found
+
+
+def _tie_gains(x: Array, y: Array, group: Indices) -> Iterator[tuple[Array, Array]]:
+    """The difference in x of each pair within a group, and what calling it tied adds to the pairs right."""
     for dx, dy, _ in _pair_differences(x, y, group):
         # Calling a pair tied is right where people tie it, and wrong where the order was right.
-        gaps.append(np.abs(dx).ravel())
-        gains.append((1.0 * (dy == 0) - ((np.sign(dx) == np.sign(dy)) & (dx != 0))).ravel())
-    gap = np.concatenate(gaps)
-    order = np.argsort(gap, kind="stable")
-    gap, gain = gap[order], np.cumsum(np.concatenate(gains)[order])
-    last = np.append(gap[1:] > gap[:-1], True)
-    return float(gap[last][np.argmax(gain[last])])
+        gain = 1.0 * (dy == 0) - ((np.sign(dx) == np.sign(dy)) & (dx != 0))
+        yield np.abs(dx).ravel(), gain.ravel()
+
+
+def _bin(gap: Array, highest: float) -> Indices:
+    return np.minimum(gap / highest * BINS, BINS - 1).astype(np.int64)
+
+
+def _few_pairs(bins: Indices, counts: Array) -> list[Indices]:
+    """Bins in their order, together as long as their pairs are computed at once."""
+    part = (np.cumsum(counts[bins]) // CELLS).astype(np.int64)
+    return [bins[part == each] for each in np.unique(part)]
 
 
 def grouped_accuracy(x: Array, y: Array, group: Indices, threshold: float = 0.0) -> Array:

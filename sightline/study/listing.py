@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -540,6 +541,25 @@ def unscored_images(study: Readable, identity: str) -> int:
     """How many images with a file have no score of this measure of an image, or that of another content."""
     ((held,),) = fetch_rows(study, "SELECT count(*) FROM image WHERE sha256 IS NOT NULL")
     return int(held) - sum(part.height for part in current_parts(study, identity))
+
+
+def sets_of_images(study: Readable) -> pl.DataFrame:
+    """How many answers each generator gave each prompt, and of how many the image's file is here."""
+    return frame(
+        study,
+        "SELECT a.prompt_id, a.system_id, count(*), count(i.sha256) FROM answer a "
+        "JOIN system s ON s.id = a.system_id AND s.kind = 'generator' LEFT JOIN image i ON i.id = a.image_id "
+        "GROUP BY a.prompt_id, a.system_id ORDER BY a.prompt_id, a.system_id",
+        "prompt_id:int system_id:int answers:int there:int",
+    )
+
+
+def reasons(study: Readable, identity: str) -> dict[str, int]:
+    """Why scores of a measure are missing, of what the study holds now, and how many each."""
+    counts: Counter[str] = Counter()
+    for part in current_parts(study, identity):
+        counts.update(part["reason"].drop_nulls().to_list())
+    return dict(counts.most_common())
 
 
 def votes_by_question(study: Readable) -> dict[str, int]:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from sqlalchemy import Connection, Engine, text
 
 from sightline.errors import DataError, UsageError, near
 from sightline.records import BOTH_BAD, AnnotatorKey, Prompt, PromptKey, Question, Votes
 from sightline.study.contents import NAME_ONLY, current_inputs
+from sightline.study.counting import in_one_order, latest_verdicts
 from sightline.study.schema import database, tables
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ def counts(study: Readable) -> dict[str, int]:
     return result
 
 
+Made = TypeVar("Made")
 _remembered: ContextVar[dict[Any, Any] | None] = ContextVar("remembered", default=None)
 
 
@@ -83,18 +85,23 @@ def remembering() -> Iterator[None]:
         _remembered.reset(token)
 
 
+def once(study: Readable, key: Hashable, make: Callable[[], Made]) -> Made:
+    """What `make` gives; within `remembering` it is made once for a study and key."""
+    known = _remembered.get()
+    if known is None:
+        return make()
+    if (study.engine, key) not in known:
+        known[study.engine, key] = make()
+    made: Made = known[study.engine, key]
+    return made
+
+
 def frame(study: Readable, query: str, columns: str, **values: Any) -> pl.DataFrame:
     """The rows of a query as a frame; `columns` names its columns, with :int or :float after numbers."""
     import polars as pl
 
-    known = _remembered.get()
-    key = (study.engine, query, *sorted(values.items()))
-    if known is not None and key in known:
-        return known[key]
-    read = pl.concat(frames(study, query, columns, **values))
-    if known is not None:
-        known[key] = read
-    return read
+    key = (query, *sorted(values.items()))
+    return once(study, key, lambda: pl.concat(frames(study, query, columns, **values)))
 
 
 def frames(study: Readable, query: str, columns: str, **values: Any) -> Iterator[pl.DataFrame]:
@@ -238,6 +245,22 @@ def with_ends(asked: Question) -> Question:
     return asked._replace(low=0.0, high=1.0)
 
 
+CAST = (
+    "SELECT j.item_id, j.annotator_id, j.value, j.n, j.session, j.took_ms, j.repetition, j.control, j.id, "
+    "coalesce(s.swapped, 0) FROM judgement j LEFT JOIN task_slot s ON s.task_id = j.task_id "
+    f"AND s.slot = j.slot WHERE j.question_id = :question AND {LATEST} ORDER BY j.item_id, j.id"
+)
+CAST_COLUMNS = (
+    "item_id:int annotator_id:int value:float n:int session took_ms:int repetition:int control:int id:int "
+    "mirrored:int"
+)
+VOTED = (
+    "SELECT s.id, s.prompt_id, s.system_id, s.image_id, s.image_b, s.image_c, s.system_b FROM item s "
+    "WHERE s.id IN (SELECT item_id FROM judgement WHERE question_id = :question) ORDER BY s.id"
+)
+VOTED_COLUMNS = "item_id:int prompt_id:int system_id:int image_id:int image_b:int image_c:int system_b:int"
+
+
 def votes(study: Readable, name: str, excluded: Iterable[int] = ()) -> tuple[Votes, pl.DataFrame, list[int]]:
     """The counted votes on a question as columns, their items in order, and annotator ids.
 
@@ -247,46 +270,54 @@ def votes(study: Readable, name: str, excluded: Iterable[int] = ()) -> tuple[Vot
     one are mirrored and count as votes on the earlier one.
     """
     import numpy as np
+    import polars as pl
 
     key, asked = question(study, name)
-    gone = set(excluded)
-    with database.reading(study.engine) as connection:
-        query = (
-            "SELECT j.item_id, j.annotator_id, j.value, j.n, j.session, j.took_ms, j.repetition, j.control, "
-            "j.id, coalesce(s.swapped, 0) FROM judgement j LEFT JOIN task_slot s ON s.task_id = j.task_id "
-            f"AND s.slot = j.slot WHERE j.question_id = :question AND {LATEST} ORDER BY j.item_id, j.id"
-        )
-        rows = connection.execute(text(query), {"question": key}).fetchall()
-        people = connection.execute(text("SELECT id, panel, name FROM annotator ORDER BY id")).fetchall()
-        newest = text("SELECT coalesce(max(id), 0) FROM judgement WHERE question_id = :question")
-        up_to = int(connection.execute(newest, {"question": key}).scalar_one())
-    rows = [row for row in rows if row[1] not in gone]
-    rows = _in_one_order(study, asked, rows)
-    everything = len(rows)
-    rows = _latest_verdicts(rows)
-    order = {int(row[0]): i for i, row in enumerate(people)}
-    item_ids = list(dict.fromkeys(int(row[0]) for row in rows))
-    place = {item: i for i, item in enumerate(item_ids)}
-    sessions = {session: i for i, session in enumerate(dict.fromkeys(row[4] for row in rows))}
-    if rows and {float(row[2]) for row in rows} <= YES_AND_NO:
+    # First: a vote that arrives while others are read counts, and is newer than what is settled of them.
+    newest = "SELECT coalesce(max(id), 0) FROM judgement WHERE question_id = :question"
+    up_to = int(fetch_rows(study, newest, question=key)[0][0])
+    cast = pl.concat(frames(study, CAST, CAST_COLUMNS, question=key))
+    person = pl.col("annotator_id")
+    cast = cast.filter(person.is_null() | ~person.is_in(list(excluded)))
+    people = fetch_rows(study, "SELECT id, panel, name FROM annotator ORDER BY id")
+    parts = pl.concat(frames(study, VOTED, VOTED_COLUMNS, question=key))
+    everything = in_one_order(asked, cast, parts)
+    cast = latest_verdicts(everything)
+    if cast.height and set(cast["value"].unique()) <= YES_AND_NO:
         asked = with_ends(asked)
+    ids = [int(row[0]) for row in people]
+    numbers = np.searchsorted(ids, cast["annotator_id"].fill_null(0).to_numpy())
+    sessions = cast["session"].unique(maintain_order=True)
     table = Votes(
-        item=np.array([place[int(row[0])] for row in rows], dtype=np.int64),
-        annotator=np.array([-1 if row[1] is None else order[int(row[1])] for row in rows], dtype=np.int64),
-        value=np.array([row[2] for row in rows], dtype=np.float64),
-        n=np.array([row[3] for row in rows], dtype=np.int64),
-        session=np.array([sessions[row[4]] for row in rows], dtype=np.int64),
-        took_ms=np.array([np.nan if row[5] is None else row[5] for row in rows], dtype=np.float64),
-        control=np.array([bool(row[7]) for row in rows], dtype=np.bool_),
-        repetition=np.array([row[6] for row in rows], dtype=np.int64),
-        items=len(item_ids),
+        item=cast["item_id"].rank("dense").cast(pl.Int64).to_numpy() - 1,
+        annotator=np.where(cast["annotator_id"].is_null().to_numpy(), -1, numbers).astype(np.int64),
+        value=cast["value"].to_numpy(),
+        n=cast["n"].to_numpy(),
+        session=cast["session"]
+        .replace_strict(sessions, range(len(sessions)), return_dtype=pl.Int64)
+        .to_numpy(),
+        took_ms=cast["took_ms"].cast(pl.Float64).fill_null(np.nan).to_numpy(),
+        control=cast["control"].cast(pl.Boolean).to_numpy(),
+        repetition=cast["repetition"].to_numpy(),
+        items=cast["item_id"].n_unique(),
         annotators=[AnnotatorKey(panel, person) for _, panel, person in people],
         question=asked,
-        superseded=everything - len(rows),
+        superseded=everything.height - cast.height,
         up_to=up_to,
-        mirrored=np.array([row[9] for row in rows], dtype=np.bool_),
+        mirrored=cast["mirrored"].cast(pl.Boolean).to_numpy(),
     )
-    return table, items(study, item_ids), [int(row[0]) for row in people]
+    return table, parts.join(cast.select("item_id"), on="item_id", how="semi", maintain_order="left"), ids
+
+
+def answered(study: Readable) -> pl.DataFrame:
+    """How often each system answered each prompt: `lost` answers failed, `good` ones did not."""
+    return frame(
+        study,
+        "SELECT a.prompt_id, a.system_id, s.name, count(a.failure), count(*) - count(a.failure) "
+        "FROM answer a JOIN system s ON s.id = a.system_id "
+        "GROUP BY a.prompt_id, a.system_id, s.name ORDER BY a.prompt_id, a.system_id",
+        "prompt_id:int system_id:int system lost:int good:int",
+    )
 
 
 def only_yes_and_no(study: Readable, name: str) -> bool:
@@ -306,57 +337,6 @@ def only_yes_and_no(study: Readable, name: str) -> bool:
     return bool(kinds) and not any(
         fetch_rows(study, f"SELECT 1 {source} {other}", question=key) for source in kinds
     )
-
-
-def _in_one_order(study: Readable, asked: Question, rows: Sequence[Any]) -> list[Any]:
-    """Votes on pairs whose sides were swapped, as votes on the item with the sides the other way round.
-
-    Of somebody who judged both, the later vote is a repetition. Control items stay as they are: their answers
-    are known of the sides as shown.
-    """
-    if not chooses(asked, {row[2] for row in rows}):
-        return list(rows)
-    known = {int(row[0]) for row in rows if row[7]}
-    reverse = mirrored(items(study, sorted({int(row[0]) for row in rows} - known)))
-    if not reverse:
-        return list(rows)
-    swapped = [
-        (reverse[row[0]], row[1], 1.0 - row[2], *row[3:9], not row[9]) if row[0] in reverse else row
-        for row in rows
-    ]
-    made, times = [], dict[tuple[int, int], int]()
-    for row in sorted(swapped, key=lambda row: (row[0], row[8])):
-        judged = (row[0], row[1])
-        if row[1] is not None:
-            row = (*row[:6], max(row[6], times.get(judged, 0)), *row[7:])
-            times[judged] = row[6] + 1
-        made.append(row)
-    return made
-
-
-def chooses(asked: Question, values: Iterable[float]) -> bool:
-    """Whether the answers to a question say which of two sides is preferred: 0, 1, or .5 for a tie."""
-    return asked.low in (None, 0.0) and asked.high in (None, 1.0) and set(values) <= {0.0, 0.5, 1.0}
-
-
-def mirrored(parts: pl.DataFrame) -> dict[int, int]:
-    """Items that are an earlier one with its sides swapped, and which: pairs of images or of systems."""
-    import polars as pl
-
-    paired = parts.filter(
-        ((pl.col("image_b") > 0) | (pl.col("system_b") > 0)) & (pl.col("image_c") == 0)
-    ).sort("item_id")
-    first: dict[tuple[int, ...], int] = {}
-    found = {}
-    columns = ("item_id", "prompt_id", "system_id", "system_b", "image_id", "image_b")
-    for item, prompt, system, system_b, image, image_b in paired.select(columns).iter_rows():
-        # One system's two images name it once.
-        swapped = (prompt, *((system_b, system) if system_b else (system, 0)), image_b, image)
-        if swapped in first:
-            found[item] = first[swapped]
-        else:
-            first[prompt, system, system_b, image, image_b] = item
-    return found
 
 
 def ballots(study: Readable, name: str) -> pl.DataFrame:
@@ -391,18 +371,6 @@ def known_answers(study: Readable, question_id: int) -> list[tuple[int, str, flo
     """The answers to control items that are known beforehand: item, kind, expected, tolerance."""
     query = "SELECT item_id, kind, expected, tolerance FROM control WHERE question_id = :q ORDER BY id"
     return [(int(row[0]), row[1], row[2], row[3]) for row in fetch_rows(study, query, q=question_id)]
-
-
-def _latest_verdicts(rows: Sequence[Any]) -> list[Any]:
-    """The last repetition of each item, if all votes are single anonymous verdicts; else all rows."""
-    last: dict[int, int] = {}
-    met: set[tuple[int, int]] = set()
-    for item, annotator, _, n, _, _, repetition, *_ in rows:
-        if annotator is not None or n != 1 or (item, repetition) in met:
-            return list(rows)
-        met.add((item, repetition))
-        last[item] = max(repetition, last.get(item, 0))
-    return [row for row in rows if row[6] == last[row[0]]]
 
 
 def items(study: Readable, ids: Sequence[int]) -> pl.DataFrame:
@@ -442,13 +410,13 @@ def newest_settlement(study: Readable, name: str) -> int | None:
 
 def about_systems(study: Readable) -> list[str]:
     """The questions whose truth tells systems apart: of a system's answers, or of images it generated."""
-    known = _remembered.get()
-    key = (study.engine, "about_systems")
-    if known is None:
-        known = {}
-    if key not in known:
-        known[key] = [asked.name for _, asked in questions(study) if _tells_systems(study, asked.name)]
-    return list(known[key])
+    return list(
+        once(
+            study,
+            "about_systems",
+            lambda: [asked.name for _, asked in questions(study) if _tells_systems(study, asked.name)],
+        )
+    )
 
 
 def _tells_systems(study: Readable, name: str) -> bool:
@@ -514,18 +482,35 @@ def scores(study: Readable, identity: str) -> pl.DataFrame:
     return current_scores(study, stored_scores(study, identity)).drop("kind", "inputs")
 
 
+STORED = (
+    "SELECT m.kind, c.inputs, c.prompt_id, c.system_id, c.image_id, c.value, c.reason FROM score c "
+    "JOIN measure m ON m.id = c.measure_id WHERE c.measure_id = :measure "
+    "ORDER BY c.prompt_id, c.system_id, c.image_id"
+)
+SCORES = "kind inputs:int prompt_id:int system_id:int image_id:int value:float reason"
+
+
 def stored_scores(study: Readable, identity: str) -> pl.DataFrame:
     """The scores of one measure as stored: some may be of contents that have changed since."""
-    # By its id, not its identity: PostgreSQL plans for the scores this measure has, not for any measure's.
+    return frame(study, STORED, SCORES, measure=measure_id(study, identity))
+
+
+def score_values(study: Readable, identity: str) -> pl.DataFrame:
+    """The values of one measure of what the study holds now: prompt_id, system_id, image_id, value."""
+    import polars as pl
+
+    stored = frames(study, STORED, SCORES, measure=measure_id(study, identity))
+    current = (current_scores(study, part).drop_nulls("value") for part in stored)
+    return pl.concat(part.select("prompt_id", "system_id", "image_id", "value") for part in current)
+
+
+def measure_id(study: Readable, identity: str) -> int:
+    """The id of a measure, 0 where the study has no scores of it.
+
+    By its id, not its identity, PostgreSQL plans for the scores this measure has, not for any measure's.
+    """
     known = fetch_rows(study, "SELECT id FROM measure WHERE identity = :identity", identity=identity)
-    return frame(
-        study,
-        "SELECT m.kind, c.inputs, c.prompt_id, c.system_id, c.image_id, c.value, c.reason FROM score c "
-        "JOIN measure m ON m.id = c.measure_id WHERE c.measure_id = :measure "
-        "ORDER BY c.prompt_id, c.system_id, c.image_id",
-        "kind inputs:int prompt_id:int system_id:int image_id:int value:float reason",
-        measure=known[0][0] if known else 0,
-    )
+    return int(known[0][0]) if known else 0
 
 
 def current_scores(study: Readable, stored: pl.DataFrame) -> pl.DataFrame:

@@ -9,12 +9,14 @@ judge, and blind to their order; measures of a ranking say how good it is.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from sightline import registry
 from sightline.errors import DataError, UsageError
 from sightline.extension import Configured
-from sightline.study import reading
+from sightline.study import blocks, reading
+from sightline.study.counting import chooses
 from sightline.study.study import Study
 
 if TYPE_CHECKING:
@@ -23,11 +25,26 @@ if TYPE_CHECKING:
 
 
 def of_answers(study: Study, question: str) -> pl.DataFrame:
-    """The truth of each answer: system_id, system, prompt_id, position, image_id, sha256, value."""
+    """The truth of each answer: system_id, system, prompt_id, position, image_id, sha256, value, n."""
+    return _of_answers(reading.answers(study), _settled(study, question))
+
+
+def answer_parts(study: Study, question: str) -> Iterator[pl.DataFrame]:
+    """The same in parts, each of all answers to some prompts."""
+    return (answers_in(study, question, block) for block in blocks.blocks(study))
+
+
+def answers_in(study: Study, question: str, block: blocks.Block) -> pl.DataFrame:
+    """The same of a block of prompts."""
+    truths = blocks.truths(study, question, block).drop_nulls("value")
+    return _of_answers(blocks.answers(study, block), truths)
+
+
+def _of_answers(answers: pl.DataFrame, truths: pl.DataFrame) -> pl.DataFrame:
     import polars as pl
 
-    truths = _settled(study, question).filter(_alone())
-    answers = reading.answers(study).filter(pl.col("image_id").is_not_null())
+    truths = truths.filter(_alone())
+    answers = answers.filter(pl.col("image_id").is_not_null())
     keep = ["system_id", "system", "prompt_id", "position", "image_id", "sha256"]
     parts = []
     for on, condition in (
@@ -77,33 +94,55 @@ def ends_of(study: Study, question: str) -> tuple[float | None, float | None]:
     if rule is not None and rule.spec.range != (None, None):
         return rule.spec.range
     asked = reading.question(study, question)[1]
-    if reading.only_yes_and_no(study, question) and _settled(study, question)["value"].is_between(0, 1).all():
+    if reading.only_yes_and_no(study, question) and not _beyond(study, question):
         asked = reading.with_ends(asked)
     return asked.low, asked.high
 
 
+def _beyond(study: Study, question: str) -> bool:
+    """Whether the strongest settlement gave a value outside 0 and 1; what is published was looked at."""
+    query = "SELECT 1 FROM truth WHERE settlement_id = :settlement AND (value < 0 OR value > 1) LIMIT 1"
+    return bool(reading.fetch_rows(study, query, settlement=reading.newest_settlement(study, question) or 0))
+
+
 def by_system(study: Study, question: str) -> pl.DataFrame:
     """A system's value on a prompt: prompt_id, system_id, system, value, images."""
+    return _rolled(study, question)[0]
+
+
+def _rolled(study: Study, question: str) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The values of systems on prompts, and of prompts that were judged by themselves."""
     import polars as pl
 
+    def made() -> tuple[pl.DataFrame, pl.DataFrame]:
+        found = [_rolled_in(study, question, block) for block in blocks.blocks(study)]
+        return pl.concat(each for each, _ in found), pl.concat(each for _, each in found)
+
+    return reading.once(study, ("rolled up", question), made)
+
+
+def _rolled_in(study: Study, question: str, block: blocks.Block) -> tuple[pl.DataFrame, pl.DataFrame]:
+    import polars as pl
+
+    systems = reading.systems(study).select("system_id", "system", "kind")
+    truths = blocks.truths(study, question, block).drop_nulls("value")
+    own = truths.filter((pl.col("prompt_id") > 0) & (pl.col("system_id") == 0) & (pl.col("image_id") == 0))
     whole = (
-        _settled(study, question)
-        .filter(_alone() & (pl.col("prompt_id") > 0) & (pl.col("system_id") > 0) & (pl.col("image_id") == 0))
-        .join(reading.systems(study).select("system_id", "system"), on="system_id")
+        truths.filter(
+            _alone() & (pl.col("prompt_id") > 0) & (pl.col("system_id") > 0) & (pl.col("image_id") == 0)
+        )
+        .join(systems, on="system_id")
         .select("prompt_id", "system_id", "system", "value", pl.lit(0, pl.Int64).alias("images"))
     )
-    generators = reading.systems(study).filter(pl.col("kind") == "generator")
     rolled = (
-        of_answers(study, question)
-        .join(generators, on="system_id", how="semi")
+        _of_answers(blocks.answers(study, block, "generator"), truths)
         .group_by("prompt_id", "system_id", "system")
         .agg(pl.col("value").mean(), pl.len().cast(pl.Int64).alias("images"))
         .select("prompt_id", "system_id", "system", "value", "images")
     )
-    return (
-        pl.concat([whole, rolled])
-        .unique(["prompt_id", "system_id"], keep="first", maintain_order=True)
-        .sort("prompt_id", "system_id")
+    both = pl.concat([whole, rolled]).unique(["prompt_id", "system_id"], keep="first", maintain_order=True)
+    return both.sort("prompt_id", "system_id"), own.select(
+        "prompt_id", "value", pl.lit(0, pl.Int64).alias("systems")
     )
 
 
@@ -126,21 +165,21 @@ def votes_by_system(study: Study, question: str) -> pl.DataFrame:
         named = [[each.panel, each.name] for each in votes.annotators]
         counted = [number for number, each in enumerate(named) if each in notes["counted"]]
         cast = cast.filter(pl.col("annotator").is_in([*counted, -1]))
-    generators = reading.systems(study).filter(pl.col("kind") == "generator").select("system_id", "system")
     parts = items.with_row_index("item").with_columns(pl.col("item").cast(pl.Int64))
     parts = parts.filter(_alone()).drop("image_b", "image_c", "system_b", "item_id")
     direct = parts.filter((pl.col("system_id") > 0) & (pl.col("prompt_id") > 0))
     direct = direct.join(reading.systems(study).select("system_id", "system"), on="system_id")
-    answers = reading.answers(study).filter(pl.col("image_id").is_not_null())
-    answers = answers.join(generators.select("system_id"), on="system_id", how="semi")
-    answers = answers.select("prompt_id", "system_id", "system", "image_id").unique(maintain_order=True)
     images = parts.filter((pl.col("system_id") == 0) & (pl.col("image_id") > 0)).drop("system_id")
-    asked = images.filter(pl.col("prompt_id") > 0).join(answers, on=["prompt_id", "image_id"])
-    alone = images.filter(pl.col("prompt_id") == 0).drop("prompt_id").join(answers, on="image_id")
     columns = ["item", "prompt_id", "system"]
-    owned = pl.concat([each.select(columns) for each in (direct, asked, alone)])
+    owned = [direct.select(columns)]
+    for block in blocks.blocks(study):
+        answers = blocks.answers(study, block, "generator").drop_nulls("image_id")
+        answers = answers.select("prompt_id", "system_id", "system", "image_id").unique(maintain_order=True)
+        asked = images.filter(pl.col("prompt_id") > 0).join(answers, on=["prompt_id", "image_id"])
+        alone = images.filter(pl.col("prompt_id") == 0).drop("prompt_id").join(answers, on="image_id")
+        owned += [asked.select(columns), alone.select(columns)]
     return (
-        cast.join(owned, on="item", how="inner")
+        cast.join(pl.concat(owned), on="item", how="inner")
         # An image that answered twice is an item of each of its answers.
         .with_columns(item=pl.struct("item", "prompt_id", "system").rank("dense").cast(pl.Int64))
         .select("prompt_id", "system", "item", "annotator", "value", "n", "session", "ms")
@@ -164,7 +203,7 @@ def pair_votes(study: Study, question: str) -> pl.DataFrame:
     )
     schema: dict[str, Any] = {"prompt_id": pl.Int64, "annotator": pl.Int64}
     schema |= {"system": pl.String, "system_b": pl.String, "outcome": pl.Float64, "group": pl.Int64}
-    if not reading.chooses(reading.question(study, question)[1], cast["value"].drop_nulls()):
+    if not chooses(reading.question(study, question)[1], cast["value"].drop_nulls()):
         return pl.DataFrame(schema=schema)
     both = (pl.col("system_id") > 0) & (pl.col("system_b") > 0)
     names = reading.systems(study).select(pl.col("system_id").alias("key"), pl.col("system").alias("name"))
@@ -303,11 +342,7 @@ def by_prompt(study: Study, question: str) -> pl.DataFrame:
     """A prompt's value: prompt_id, value, systems (0 where the truth is of the prompt itself)."""
     import polars as pl
 
-    own = (
-        _settled(study, question)
-        .filter((pl.col("prompt_id") > 0) & (pl.col("system_id") == 0) & (pl.col("image_id") == 0))
-        .select("prompt_id", "value", pl.lit(0, pl.Int64).alias("systems"))
-    )
+    own = _rolled(study, question)[1]
     rolled = by_prompt_of_systems(study, question)
     return pl.concat([own, rolled]).unique("prompt_id", keep="first", maintain_order=True).sort("prompt_id")
 

@@ -21,7 +21,7 @@ from sightline.statistics.calibration import LEVELS, level
 from sightline.statistics.intervals import mean_interval
 from sightline.statistics.reference import Reference
 from sightline.statistics.sets import pairwise_mean_interval
-from sightline.study import reading
+from sightline.study import blocks, listing, reading
 from sightline.study.running.place import HERE, Place, place_of
 from sightline.study.running.progress import Listener
 from sightline.study.running.run import run
@@ -218,11 +218,10 @@ def blank_sets(study: Study) -> pl.DataFrame:
     """prompt_id and system_id of the sets with a blank image, as far as `blank` was measured."""
     scores = reading.scores(study, registry.configure("of_image", "blank").identity)
     blank = scores.filter(pl.col("value") >= ONE_COLOUR).select("image_id")
-    return (
-        reading.answers(study, "generator")
-        .join(blank, on="image_id", how="semi")
-        .select("prompt_id", "system_id")
-        .unique()
+    given = (blocks.answers(study, block, "generator") for block in blocks.blocks(study))
+    return pl.concat(
+        part.join(blank, on="image_id", how="semi").select("prompt_id", "system_id").unique()
+        for part in given
     )
 
 
@@ -271,8 +270,7 @@ def texts_of(study: Study) -> dict[int, str]:
 
 def _several(study: Study) -> bool:
     """Whether a generator gave any prompt two images whose files are here."""
-    answers = reading.answers(study, "generator").filter(pl.col("sha256").is_not_null())
-    return bool((answers.group_by("prompt_id", "system_id").len()["len"] > 1).any())
+    return bool((listing.sets_of_images(study)["there"] > 1).any())
 
 
 def _without_value(
@@ -291,11 +289,8 @@ def _without_value(
 
 def _absent(study: Study) -> dict[str, int]:
     """Sets of which not all images can be compared, counted by reason."""
-    answers = reading.answers(study, "generator")
-    sets = answers.group_by("prompt_id", "system_id").agg(
-        pl.len().alias("answers"), pl.col("sha256").is_not_null().sum().alias("there")
-    )
-    systems = answers["system_id"].n_unique()
+    sets = listing.sets_of_images(study)
+    systems = sets["system_id"].n_unique()
     counts = {
         "a system has no answer to the prompt": reading.prompts(study).height * systems - sets.height,
         "none of its images is here": sets.filter(pl.col("there") == 0).height,

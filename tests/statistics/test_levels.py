@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import kendalltau, pearsonr, spearmanr
 
+from sightline.statistics import levels
 from sightline.statistics.levels import (
     Items,
     at_levels,
@@ -150,6 +153,25 @@ def test_calibration_is_the_best_of_all_thresholds(seed):
     best = grouped_accuracy(x, y, group, tie_threshold(x, y, group)).mean()
     gaps = np.abs(x[:, None] - x[None, :]).ravel()
     assert best == pytest.approx(max(grouped_accuracy(x, y, group, gap).mean() for gap in [0.0, *gaps]))
+
+
+@pytest.mark.parametrize("at_once", [5, 60, 250_000])
+def test_calibration_does_not_depend_on_how_many_pairs_are_looked_at_at_once(at_once, monkeypatch):
+    rng = np.random.default_rng(3)
+    group = rng.integers(0, 9, 120)
+    for x in (rng.normal(size=120), rng.integers(0, 4, 120) * 1.0, rng.lognormal(0, 5, 120), np.ones(120)):
+        for y in (rng.integers(0, 3, 120) * 1.0, np.round(x), x + rng.normal(size=120)):
+            gaps, gains = [np.zeros(1)], [np.zeros(1)]
+            for i, j in combinations(range(120), 2):
+                if group[i] == group[j]:
+                    right = np.sign(x[i] - x[j]) == np.sign(y[i] - y[j]) != 0
+                    gaps.append([abs(x[i] - x[j])])
+                    gains.append([1.0 * (y[i] == y[j]) - right])
+            gap, gain = np.concatenate(gaps), np.concatenate(gains)
+            tried = np.unique(gap)
+            best = tried[np.argmax([gain[gap <= each].sum() for each in tried])]
+            monkeypatch.setattr(levels, "CELLS", at_once)
+            assert tie_threshold(x, y, group) == best
 
 
 def test_perfect_agreement_has_no_interval_and_two_answers_are_a_proportion():
