@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
@@ -12,7 +12,8 @@ from typing import Annotated
 from sightline.errors import SightlineError, UsageError
 from sightline.rendering.result import Result
 from sightline.rendering.tables import Column, Table
-from sightline.study.running.progress import Listener, Progress
+from sightline.study.init import DATABASE, IMAGES, refuse_images_alone
+from sightline.study.running.progress import Listener, Progress, saying
 from sightline.study.study import Study
 from sightline.study.writing import backing
 from sightline.verbs import argument, option, verb
@@ -143,22 +144,8 @@ def restore(
     path: Annotated[str | Path, argument("The backup; or the folder of backups, for the newest.", "BACKUP")],
     to: Annotated[str | Path, argument("The folder to create the study in.", "STUDY")],
     *,
-    database: Annotated[
-        str,
-        option(
-            "Store the records in an empty PostgreSQL database: postgresql://user@host/name.",
-            metavar="ADDRESS",
-            shown="a file in the folder",
-        ),
-    ] = "",
-    images: Annotated[
-        str,
-        option(
-            "Store the images elsewhere, such as s3://bucket/path; only with --database.",
-            metavar="ADDRESS",
-            shown="the folder",
-        ),
-    ] = "",
+    database: Annotated[str, DATABASE] = "",
+    images: Annotated[str, IMAGES] = "",
     listener: Listener | None = None,
 ) -> Restored:
     """Make a new study from a backup, and check it.
@@ -166,12 +153,9 @@ def restore(
     The integrity of the records, their numbers and the content of every image are checked. The backup stays
     as it is. Links of annotators remain valid.
     """
-    if images and not database:
-        raise UsageError(
-            "--images goes with --database", remedy="A study in a folder keeps its images in that folder."
-        )
+    refuse_images_alone(images, database)
     chosen = backing.newest(Path(path))
-    made, done, notes = backing.bring_back(chosen, Path(to), database, images, _say(listener))
+    made, done, notes = backing.bring_back(chosen, Path(to), database, images, saying(listener))
     made.close()
     if done.missing:
         notes.append(
@@ -182,7 +166,7 @@ def restore(
 
 
 def _once(study: Study, root: Path, keep: int | None, listener: Listener | None) -> Backup:
-    done = backing.back_up(study, root, _say(listener))
+    done = backing.back_up(study, root, saying(listener))
     old = backing.backups(root, study.address)[:-keep] if keep is not None else []
     for path in old:
         backing.drop(path)
@@ -190,14 +174,6 @@ def _once(study: Study, root: Path, keep: int | None, listener: Listener | None)
     return Backup(
         study.name, str(done.path), done.rows, done.images, done.copied, done.bytes, done.missing, removed
     )
-
-
-def _say(listener: Listener | None) -> Callable[[str, int, int], None]:
-    def say(what: str, done: int, total: int) -> None:
-        if listener is not None:
-            listener(Progress(what, done, total, 0.0, None))
-
-    return say
 
 
 def _tell(listener: Listener | None, what: str, number: int) -> None:

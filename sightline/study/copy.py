@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from sightline.errors import UsageError
 from sightline.rendering.result import Result
 from sightline.rendering.tables import Column, Table
-from sightline.study.running.progress import Listener, Progress
+from sightline.study.init import DATABASE, IMAGES, refuse_images_alone
+from sightline.study.running.progress import Listener, saying
 from sightline.study.study import Study
 from sightline.study.writing.transferring import transfer
-from sightline.verbs import argument, option, verb
+from sightline.verbs import argument, verb
 
 
 @dataclass(frozen=True)
@@ -80,22 +80,8 @@ def copy(
     study: Study,
     to: Annotated[str | Path, argument("The folder to create the copy in.", "TO")],
     *,
-    database: Annotated[
-        str,
-        option(
-            "Store the records in an empty PostgreSQL database: postgresql://user@host/name.",
-            metavar="ADDRESS",
-            shown="a file in the folder",
-        ),
-    ] = "",
-    images: Annotated[
-        str,
-        option(
-            "Store the images elsewhere, such as s3://bucket/path; only with --database.",
-            metavar="ADDRESS",
-            shown="the folder",
-        ),
-    ] = "",
+    database: Annotated[str, DATABASE] = "",
+    images: Annotated[str, IMAGES] = "",
     listener: Listener | None = None,
 ) -> Copied:
     """Copy a study to another folder or database, and compare the two row by row.
@@ -104,16 +90,8 @@ def copy(
     the key that links are signed with. Interrupted at any moment, the same command resumes it, and
     until it is done the copy does not open. The study may be written to meanwhile.
     """
-    if images and not database:
-        raise UsageError(
-            "--images goes with --database", remedy="A study in a folder keeps its images in that folder."
-        )
-
-    def say(what: str, done: int, total: int) -> None:
-        if listener is not None:
-            listener(Progress(what, done, total, 0.0, None))
-
-    done = transfer(study, Path(to), database, images, say)
+    refuse_images_alone(images, database)
+    done = transfer(study, Path(to), database, images, saying(listener))
     return Copied(
         study.address, str(to), done.rows, done.digests, done.images, done.bytes,
         done.missing, done.left, done.resumed, done.changed,

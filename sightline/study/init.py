@@ -30,34 +30,37 @@ class NewStudy(Result):
         return (f"sightline import {shlex.quote(self.study)} PATH",)
 
 
+DATABASE = option(
+    "Store the records in an empty PostgreSQL database: postgresql://user@host/name.",
+    metavar="ADDRESS",
+    shown="a file in the folder",
+)
+IMAGES = option(
+    "Store the images elsewhere, such as s3://bucket/path; only with --database.",
+    metavar="ADDRESS",
+    shown="the folder",
+)
+
+
+def refuse_images_alone(images: str, database: str) -> None:
+    """Raise where a study in a folder is to have its images elsewhere from the beginning."""
+    if images and not database:
+        raise UsageError(
+            "--images goes with --database", remedy="A study in a folder keeps its images in that folder."
+        )
+
+
 @verb("set up")
 def init(
     path: Annotated[str | Path, argument("The folder to create it in.", "STUDY")],
     *,
-    database: Annotated[
-        str,
-        option(
-            "Store the records in PostgreSQL: postgresql://user@host/name.",
-            metavar="ADDRESS",
-            shown="a file in the folder",
-        ),
-    ] = "",
-    images: Annotated[
-        str,
-        option(
-            "Store the images elsewhere, such as s3://bucket/path; only with --database.",
-            metavar="ADDRESS",
-            shown="the folder",
-        ),
-    ] = "",
+    database: Annotated[str, DATABASE] = "",
+    images: Annotated[str, IMAGES] = "",
 ) -> NewStudy:
     """Create an empty study with a commented settings file.
 
     To work alone, a folder is enough. A team shares a study with --database and --images.
     """
-    if images and not database:
-        raise UsageError(
-            "--images goes with --database", remedy="A study in a folder keeps its images in that folder."
-        )
+    refuse_images_alone(images, database)
     with create_study(path, database_address=database, images=images) as made:
         return NewStudy(str(path), str(made.home / SETTINGS_FILE))

@@ -20,6 +20,16 @@ class Progress:
     seconds_left: float | None
 
 
+def saying(listener: Listener | None) -> Callable[[str, int, int], None]:
+    """A function that informs a listener of what is done of what, without a rate."""
+
+    def say(what: str, done: int, total: int) -> None:
+        if listener is not None:
+            listener(Progress(what, done, total, 0.0, None))
+
+    return say
+
+
 class Meter:
     """Counts work and informs a listener now and then; the rate leaves out what was cached."""
 
