@@ -194,7 +194,11 @@ PAGES: dict[str, Callable[[Kit], Iterator[Any]]] = {
 }
 
 
-@pytest.mark.parametrize("name", PAGES)
+# The report is by far the longest page; what it shares with the others is looked at with them.
+SLOW = {"report": pytest.mark.slow}
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=SLOW.get(name, ())) for name in PAGES])
 def test_axe_finds_nothing(name: str, live: Any, client: Any, open_page: Any, tmp_path: Path) -> None:
     for state, page in enumerate(PAGES[name](Kit(live, client, open_page, tmp_path))):
         assert findings(page) == [], f"{name}, step {state}"

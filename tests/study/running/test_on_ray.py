@@ -214,6 +214,7 @@ def test_a_killed_actor_is_replaced(define: Define, greys: Greys, place: Place, 
     assert len(pids(held)) > 2, "others computed the rest"
 
 
+@pytest.mark.slow
 def test_a_killed_driver_takes_its_actors_along_and_the_same_command_goes_on(
     tmp_path: Path, define: Define, greys: Greys, place: Place, held: Path
 ) -> None:
@@ -241,6 +242,7 @@ def test_an_error_of_a_measure_comes_back_as_it_is(define: Define, greys: Greys,
     assert "worker" not in far.value.what
 
 
+@pytest.mark.slow
 def test_encoders_and_what_rests_on_them_are_the_same_there(
     tmp_path: Path, greys: Greys, colours: str, place: Place
 ) -> None:
@@ -258,6 +260,7 @@ def test_encoders_and_what_rests_on_them_are_the_same_there(
     assert np.array_equal(far, near) and np.isfinite(far).all()
 
 
+@pytest.mark.slow
 def test_what_ends_an_encoder_has_no_vector_and_is_not_tried_here(
     plugin: Callable[[str, str], object], greys: Greys, place: Place
 ) -> None:
