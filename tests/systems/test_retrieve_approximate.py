@@ -90,6 +90,18 @@ def test_processes_find_what_threads_find(painted: Study) -> None:
     assert done.recall is not None and done.recall.value == 1
 
 
+@pytest.mark.slow
+def test_a_cluster_finds_what_threads_find(painted: Study) -> None:
+    from sightline.study.running.on_ray import leave
+
+    sightline.retrieve(painted, "threads", HNSW, collection="paints", k=1)
+    try:
+        sightline.retrieve(painted, "cluster", HNSW, collection="paints", k=1, on="ray", workers=2)
+    finally:
+        leave()
+    assert rankings(painted, "cluster") == rankings(painted, "threads")
+
+
 def test_workers_and_clusters_are_checked_first(painted: Study) -> None:
     for options, said in (({"on": "somewhere"}, "cannot read --on"), ({"workers": 0}, "0 workers")):
         with pytest.raises(UsageError, match=said):
