@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sightline.encoders.choice import Loadable, encoder_of, first_loadable
-from sightline.errors import DataError, UsageError, near
+from sightline.errors import DataError, MissingPackage, UsageError, near
 from sightline.estimate import Cell, format_cell, format_number
 from sightline.prediction.fit import LEAST, examples
 from sightline.prediction.fitted import load as load_fitted
@@ -273,7 +273,10 @@ class _Making:
         records = reading.prompt_records(self.study, ids)
         contents = [text_hash(records[key].text) for key in ids]
         for name in ENCODERS:
-            encoder = encoder_of(name, "text")
+            try:
+                encoder = encoder_of(name, "text")
+            except MissingPackage:
+                continue  # without its extra the study's vectors of it cannot be named
             vectors, known = self.study.vectors.get(encoder.identity, contents)
             if known.all():
                 return np.asarray(vectors, dtype=np.float64), f"to {encoder.name}"
